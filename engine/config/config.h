@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/result.h"
+
+#include <QtCore/QJsonObject>
+#include <QtCore/QMap>
+#include <QtCore/QString>
+#include <QtCore/QStringList>
+
+namespace tidekeeper::config {
+
+struct HttpConfig {
+    QString listen = QStringLiteral("127.0.0.1:8787");
+    QString tlsCert;
+    QString tlsKey;
+    bool allowPlainRemote = false;
+};
+
+struct RedisConfig {
+    QString url; ///< empty = the embedded one
+    QString caFile;
+    QString username;
+    QString passwordFile;
+};
+
+struct DatabaseConfig {
+    QString url; ///< empty = SQLite in the state folder
+};
+
+struct ClientConfig {
+    QString clientId;
+    QString clientSecretFile;
+};
+
+struct ProjectConfig {
+    QString projectId;
+    QString topic; ///< projects/P/topics/T
+    QString preset = QStringLiteral("gmail-2026");
+    QJsonObject limits; ///< account_capacity, account_refill_per_minute, …, as written
+    QMap<QString, ClientConfig> clients;
+};
+
+struct GoogleConfig {
+    QString oauthUrl = QStringLiteral("https://oauth2.googleapis.com");
+    QString gmailUrl = QStringLiteral("https://gmail.googleapis.com");
+    QString fcmUrl = QStringLiteral("https://fcm.googleapis.com");
+    QMap<QString, ProjectConfig> projects; ///< always has "default"
+};
+
+struct LogConfig {
+    QString level = QStringLiteral("info");
+    QString format = QStringLiteral("text"); ///< or "json"
+};
+
+/// The whole of tidekeeper.toml, typed; plugin sections as JSON, checked against each plugin's schema later.
+struct Config {
+    HttpConfig http;
+    RedisConfig redis;
+    DatabaseConfig database;
+    GoogleConfig google;
+    LogConfig log;
+    QString sealingKeyFile; ///< empty = made in the state folder
+    QMap<QString, QJsonObject> plugins; ///< by plugin id: section as written, durations in milliseconds
+    QStringList pluginPath;
+
+    /// Defaults, then the file (may be empty), then TIDEKEEPER_… of the environment. Every fault is reported, each
+    /// with its key, what is wrong and what to write; unknown keys with the nearest known one.
+    static Result<Config> load(const QString &file, const QMap<QString, QString> &environment);
+};
+
+/// "250ms", "2s", "15m", "6h", "7d" → milliseconds; invalid_duration otherwise.
+Result<qint64> parseDuration(const QString &text);
+
+} // namespace tidekeeper::config

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "http/router.h"
+
+#include <QtCore/QObject>
+
+#include <memory>
+
+namespace tidekeeper::http {
+
+/// Who is behind a bearer token; None when nobody. Compares in constant time.
+using Authenticator = std::function<Principal(const QByteArray &bearerToken)>;
+
+struct ServerOptions {
+    QString host = QStringLiteral("127.0.0.1");
+    quint16 port = 8787; ///< 0 = any free one
+    QString tlsCertificate;
+    QString tlsKey;
+    bool allowPlainRemote = false; ///< listen beyond loopback without TLS
+    qint64 maxBodyBytes = 1024 * 1024;
+    int maxConnections = 4096;
+    int maxConnectionsPerAddress = 512; ///< loopback exempt
+    int idleTimeoutS = 60;
+};
+
+/// libmicrohttpd in, coroutine handlers out. Main thread.
+class HttpServer : public QObject {
+    Q_OBJECT
+
+public:
+    HttpServer(ServerOptions options, Router &router, Authenticator authenticator, QObject *parent = nullptr);
+    ~HttpServer() override;
+
+    /// Failures: port_in_use, address_refused, tls_required, tls_files; each names the address and the remedy.
+    Result<> listen();
+    /// Stops accepting, lets running handlers finish for at most graceMs.
+    QCoro::Task<> stop(int graceMs);
+
+    QString url() const; ///< "http://127.0.0.1:8787"
+
+private:
+    class Private;
+    std::unique_ptr<Private> d;
+};
+
+} // namespace tidekeeper::http

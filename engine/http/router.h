@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "http/message.h"
+
+#include <QCoro/QCoroTask>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace tidekeeper::http {
+
+using Handler = std::function<QCoro::Task<Response>(Request)>;
+
+/// Routes by method and path template. Main thread.
+class Router {
+public:
+    /// add(Method::Get, u"/api/v1/accounts/{id}"_s, Role::Viewer, handler). Role::None = open to all.
+    void add(Method method, const QString &path, Role role, Handler handler);
+
+    struct Match {
+        const Handler *handler = nullptr;
+        Role role = Role::Admin;
+        QHash<QString, QString> parameters;
+    };
+    /// Failures: not_found (404), method_not_allowed (405, details "allow").
+    Result<Match> match(Method method, const QString &path) const;
+
+    struct Route {
+        Method method;
+        QString path;
+        Role role;
+    };
+    std::vector<Route> routes() const; ///< for tests that compare with the API description
+
+private:
+    struct Entry {
+        Method method;
+        QStringList segments;
+        Role role;
+        Handler handler;
+    };
+    std::vector<Entry> m_entries;
+};
+
+} // namespace tidekeeper::http

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/result.h"
+#include "redis/redisvalue.h"
+
+#include <QCoro/QCoroTask>
+#include <QtCore/QObject>
+
+#include <functional>
+#include <memory>
+
+namespace tidekeeper::redis {
+
+/// Where a Redis is and how to speak to it. Parsed from redis.url: redis://[user@]host:port/db, rediss://,
+/// unix:/path.
+struct Endpoint {
+    enum class Transport : quint8 { Tcp, Tls, Unix };
+
+    Transport transport = Transport::Unix;
+    QString host;
+    quint16 port = 6379;
+    QString path; ///< Unix socket
+    int database = 0;
+    QString username;
+    QByteArray password;
+    QString caFile;
+
+    static Result<Endpoint> fromUrl(const QString &url);
+    /// For people; never the password.
+    QString display() const;
+};
+
+struct ConnectionOptions {
+    int connectTimeoutMs = 500;
+    int commandTimeoutMs = 100;
+    int breakerFailures = 3;         ///< failures in a row that open the breaker
+    int breakerProbeIntervalMs = 1000;
+    int reconnectMinMs = 50;
+    int reconnectMaxMs = 1000;
+    QByteArray clientName = QByteArrayLiteral("tidekeeper");
+};
+
+/// One connection: pipelined, with a deadline for each command, re-connecting by itself, without an offline
+/// queue. Lives in one thread and is used only from there.
+///
+/// Failures of transport have the codes
+///   redis_unavailable  not connected, or the breaker is open: the command was not sent
+///   redis_timeout      sent or waiting to be written when its deadline passed: it may have been executed
+///   redis_closed       the connection broke after it was sent: it may have been executed
+/// An error reply of the server is a Value of type Error, not a failure.
+class RedisConnection : public QObject {
+    Q_OBJECT
+
+public:
+    using Callback = std::function<void(Result<Value>)>;
+
+    explicit RedisConnection(Endpoint endpoint, ConnectionOptions options = {}, QObject *parent = nullptr);
+    ~RedisConnection() override;
+
+    /// Starts connecting and keeps connected until close().
+    void open();
+    /// Fails what is pending with redis_closed and stops re-connecting.
+    void close();
+
+    bool isReady() const;       ///< connected, authenticated, selected
+    bool isBreakerOpen() const;
+
+    /// Sends one command; commands of one event-loop turn are written together. timeoutMs 0 = the default.
+    /// The callback runs exactly once, from the event loop, never from inside send().
+    void send(const QList<QByteArray> &arguments, Callback callback, int timeoutMs = 0);
+    /// The same, awaited.
+    QCoro::Task<Result<Value>> command(QList<QByteArray> arguments, int timeoutMs = 0);
+
+    /// Waits until ready or until timeoutMs passed; false then.
+    QCoro::Task<bool> waitReady(int timeoutMs);
+
+    const Endpoint &endpoint() const;
+    qint64 lastLatencyUs() const; ///< of the last answered command; −1 before
+
+Q_SIGNALS:
+    void ready();
+    void lost(const QString &reason);
+    void breakerChanged(bool open);
+
+private:
+    class Private;
+    std::unique_ptr<Private> d;
+};
+
+} // namespace tidekeeper::redis

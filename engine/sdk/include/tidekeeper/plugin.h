@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tidekeeper/reply.h>
+
+#include <QtCore/QObject>
+
+// What a plugin implements. The root object of a plugin is a QObject that implements Plugin and one or more of
+// the other interfaces of this header (Q_INTERFACES). Published interfaces are never edited: a new need is a
+// new interface with a higher number in its IID.
+//
+// Threads: [main] = the engine's main thread, never blocked for more than a few milliseconds;
+// [any] = any thread.
+
+namespace tidekeeper {
+
+/// What the engine offers to one plugin. Valid from initialize() to the end of the process.
+class TIDEKEEPER_SDK_EXPORT Host {
+public:
+    virtual ~Host();
+
+    /// The service with this IID, or null when the engine does not offer it or the plugin did not list it in
+    /// "Needs". Use service<T>(host). [main]
+    virtual void *serviceByIid(const char *iid) = 0;
+
+    /// The plugin's section of the configuration, defaults filled in, already checked against ConfigSchema. [main]
+    virtual QJsonObject configuration() const = 0;
+
+    /// The configured Google projects by name, without secrets: {"default": {"project_id", "topic", "preset",
+    /// "account_capacity", …}}. [main]
+    virtual QJsonObject projects() const = 0;
+
+    /// One line in the engine's log, marked with the plugin's id. level: 0 debug, 1 info, 2 warning, 3 error.
+    /// Addresses and secrets are redacted, but do not rely on it. [any]
+    virtual void log(int level, const QString &text) = 0;
+};
+
+/// The life of a plugin: initialize, start, stop, once each and in this order.
+class TIDEKEEPER_SDK_EXPORT Plugin {
+public:
+    virtual ~Plugin();
+
+    /// Fetch services, read the configuration; no I/O. A failure is shown with its sentence and the plugin is
+    /// not started. [main]
+    virtual Status initialize(Host *host) = 0;
+
+    /// Begin work; finish the reply when ready (10 s). [main]
+    virtual void start(Reply *reply) = 0;
+
+    /// End work; finish the reply when nothing runs any more (5 s). [main]
+    virtual void stop(Reply *reply) = 0;
+};
+
+/// Something that silently expires and that this plugin can renew.
+class TIDEKEEPER_SDK_EXPORT SubscriptionProvider {
+public:
+    virtual ~SubscriptionProvider();
+
+    /// {"provider": "gmail", "lifetime_ms", "window_ms", "limiter": "gmail", "method": "gmail.users.watch",
+    ///  "remove_method": "gmail.users.stop", "scopes": […]}: constant after initialize(). [main]
+    virtual QJsonObject describe() const = 0;
+
+    /// Renews one subscription now; no retry, no waiting: due, lease, quota, back-off and breaker are the
+    /// engine's. subscription: {"id", "account", "project", "resource", "external_id", "expires_at", "data": {…}}.
+    ///
+    /// Finish with Status ok and {"outcome": …, "text": sentence} and, by outcome:
+    ///   renewed          "expires_at" (epoch ms), "data" (merged into the stored data)
+    ///   gone             nothing exists to renew any more
+    ///   rate             "until" (epoch ms, 0 = unknown), "scope" ("account" or "project")
+    ///   transient        try again later
+    ///   unauthorized     the access token was not accepted: the engine asks for one fresh token and calls again
+    ///   revoked          the user's grant is gone
+    ///   configuration    "scope" ("project" or "client"), "remedy" (a sentence for the operator)
+    ///   account          "reason" (stable code), "state" ("parked" or "needs_reauth")
+    ///   owned_elsewhere  another environment holds it
+    /// A Status that is not ok counts as transient. [main]
+    virtual void renew(const QJsonObject &subscription, const QString &accessToken, Reply *reply) = 0;
+
+    /// Ends the subscription at the provider; outcomes as above, "gone" when it is removed. [main]
+    virtual void remove(const QJsonObject &subscription, const QString &accessToken, Reply *reply) = 0;
+};
+
+/// A named limiter that others ask before they call an API.
+class TIDEKEEPER_SDK_EXPORT RateLimiter {
+public:
+    virtual ~RateLimiter();
+
+    /// {"name": "gmail", "projects": {NAME: {"preset", "account_capacity", …, "warnings": […]}}}. [main]
+    virtual QJsonObject describe() const = 0;
+
+    /// Decides one request. [main]
+    virtual void acquire(const QuotaRequest &request, QuotaReply *reply) = 0;
+};
+
+/// Runs jobs of the types that it names.
+class TIDEKEEPER_SDK_EXPORT JobHandler {
+public:
+    virtual ~JobHandler();
+
+    /// {"types": ["notify"]}: constant after initialize(). [main]
+    virtual QJsonObject describe() const = 0;
+
+    /// Runs one job: {"id", "type", "payload": {…}, "attempt", "deferrals"}. At least once: be idempotent.
+    /// Finish with ok (done) or with a code: "retry" (counted; details "after_ms" optional), "defer" (not counted;
+    /// details "after_ms"), "dead" (details "class"); any other code counts as "retry". [main]
+    virtual void run(const QJsonObject &job, Reply *reply) = 0;
+};
+
+/// Delivers one message to one target.
+class TIDEKEEPER_SDK_EXPORT Notifier {
+public:
+    virtual ~Notifier();
+
+    /// {"channel": "fcm"}: constant after initialize(). [main]
+    virtual QJsonObject describe() const = 0;
+
+    /// Delivers one message: {"event", "account", "language", "target": {…}, "title", "body", "data": {…}}. [main]
+    virtual void notify(const QJsonObject &message, Reply *reply) = 0;
+};
+
+} // namespace tidekeeper
+
+#define TIDEKEEPER_PLUGIN_IID "dev.tidekeeper.Plugin/1"
+
+Q_DECLARE_INTERFACE(tidekeeper::Plugin, TIDEKEEPER_PLUGIN_IID)
+Q_DECLARE_INTERFACE(tidekeeper::SubscriptionProvider, "dev.tidekeeper.SubscriptionProvider/1")
+Q_DECLARE_INTERFACE(tidekeeper::RateLimiter, "dev.tidekeeper.RateLimiter/1")
+Q_DECLARE_INTERFACE(tidekeeper::JobHandler, "dev.tidekeeper.JobHandler/1")
+Q_DECLARE_INTERFACE(tidekeeper::Notifier, "dev.tidekeeper.Notifier/1")
