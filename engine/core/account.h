@@ -16,7 +16,7 @@ QString toString(GrantKind kind);     ///< "none", "stored", "http", "delegated"
 std::optional<AccountState> accountStateFrom(const QString &text);
 std::optional<GrantKind> grantKindFrom(const QString &text);
 
-/// Trimmed, A–Z lower-cased and nothing else, so that every language builds the same key (product.md 1, Who).
+/// Trimmed, A–Z lower-cased and nothing else, so that every language builds the same key.
 QString normalizedEmail(const QString &email);
 
 /// One mailbox as its owner registered it. Secrets are not part of it (see store::GrantStore).

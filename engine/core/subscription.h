@@ -7,7 +7,7 @@
 namespace tidekeeper::core {
 
 /// What expires. Instants are epoch milliseconds UTC; 0 means "never happened" or "unknown", and an unknown
-/// expiry is due now (cases.md 30).
+/// expiry is due now.
 struct Subscription {
     QString id;       ///< "<account id>/<provider>" for providers with one per account
     QString account;  ///< account id
