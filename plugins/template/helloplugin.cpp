@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helloplugin.h"
+
+#include <QtCore/QJsonArray>
+
+using namespace Qt::StringLiterals;
+using namespace tidekeeper;
+
+namespace hello {
+
+Status HelloPlugin::initialize(Host *host)
+{
+    m_host = host;
+    m_clock = service<Clock>(host);
+    m_greeting = host->configuration().value("greeting"_L1).toString();
+    return Status::success();
+}
+
+void HelloPlugin::start(Reply *reply)
+{
+    m_host->log(1, u"%1, it is %2 ms since the epoch."_s.arg(m_greeting).arg(m_clock->nowMs()));
+    reply->finish(Status::success(), {});
+}
+
+void HelloPlugin::stop(Reply *reply)
+{
+    // Nothing of ours runs in the background, so there is nothing to wait for.
+    reply->finish(Status::success(), {});
+}
+
+QJsonObject HelloPlugin::describe() const
+{
+    return {{u"types"_s, QJsonArray{u"hello"_s}}};
+}
+
+void HelloPlugin::run(const QJsonObject &job, Reply *reply)
+{
+    const QString name = job.value("payload"_L1).toObject().value("name"_L1).toString();
+    if (name.isEmpty()) {
+        reply->finish(Status::failure(u"dead"_s, u"The job has no \"name\"; give one in its payload."_s), {});
+        return;
+    }
+    m_host->log(1, u"%1, %2."_s.arg(m_greeting, name));
+    reply->finish(Status::success(), {});
+}
+
+} // namespace hello
