@@ -45,9 +45,10 @@ TestRedis::~TestRedis()
 
 bool TestRedis::start()
 {
-    const QStringList arguments = QStringList{u"--port"_s, QString::number(m_port), u"--bind"_s, u"127.0.0.1"_s,
-                                              u"--unixsocket"_s, socketPath(), u"--dir"_s, m_folder.path(),
-                                              u"--save"_s, u""_s, u"--daemonize"_s, u"no"_s}
+    const QStringList arguments = QStringList{u"--port"_s,    QString::number(m_port), u"--bind"_s,
+                                              u"127.0.0.1"_s, u"--unixsocket"_s,       socketPath(),
+                                              u"--dir"_s,     m_folder.path(),         u"--save"_s,
+                                              u""_s,          u"--daemonize"_s,        u"no"_s}
         + m_extra;
     // The server must not outlive a test that crashes.
     m_process.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); });

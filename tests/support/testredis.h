@@ -16,9 +16,9 @@ public:
     ~TestRedis();
 
     bool start(); ///< waits until it answers; false after 10 s
-    void stop();  ///< SIGTERM and wait
-    void kill();  ///< SIGKILL and wait; start() brings it back on the same socket and data
-    void pause();  ///< SIGSTOP
+    void stop(); ///< SIGTERM and wait
+    void kill(); ///< SIGKILL and wait; start() brings it back on the same socket and data
+    void pause(); ///< SIGSTOP
     void resume(); ///< SIGCONT
 
     QString socketPath() const;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.h"
+
+#include "config/sectionreader.h"
+
+#include <QtCore/QFile>
+#include <QtCore/QFileInfo>
+#include <QtCore/QJsonArray>
+#include <QtCore/QRegularExpression>
+#include <QtCore/QUrl>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::config {
+
+namespace {
+
+constexpr qint64 largestUnits = 1'000'000'000; // per minute or as capacity
+
+void checkFile(SectionReader &section, const QString &key, const QString &path)
+{
+    if (!path.isEmpty() && !QFileInfo(path).isReadable())
+        section.fault(key, u"names the file \"%1\", which does not exist or cannot be read."_s.arg(path));
+}
+
+QString url(SectionReader &section, const QString &key, const QString &fallback, const QStringList &schemes)
+{
+    const QString text = section.text(key, fallback);
+    const QString scheme = text.section(u':', 0, 0);
+    if (!text.isEmpty() && (!schemes.contains(scheme) || !QUrl(text).isValid()))
+        section.fault(key, u"must be an address that begins with %1."_s.arg(schemes.join(u": or "_s) + u':'));
+    return text;
+}
+
+HttpConfig readHttp(SectionReader section)
+{
+    static const QRegularExpression hostPort(u"^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):(\\d{1,5})$"_s);
+    HttpConfig http;
+    http.listen = section.text(u"listen"_s, http.listen);
+    const QRegularExpressionMatch match = hostPort.match(http.listen);
+    if (!match.hasMatch() || match.captured(2).toInt() > 65'535)
+        section.fault(u"listen"_s, u"must be HOST:PORT, such as \"127.0.0.1:8787\" or \"[::1]:8787\"."_s);
+    http.tlsCert = section.text(u"tls_cert"_s);
+    http.tlsKey = section.text(u"tls_key"_s);
+    http.allowPlainRemote = section.boolean(u"allow_plain_remote"_s, false);
+    checkFile(section, u"tls_cert"_s, http.tlsCert);
+    checkFile(section, u"tls_key"_s, http.tlsKey);
+    if (http.tlsCert.isEmpty() != http.tlsKey.isEmpty())
+        section.fault(http.tlsCert.isEmpty() ? u"tls_cert"_s : u"tls_key"_s,
+                      u"is missing: TLS needs both tls_cert and tls_key."_s);
+    section.refuseUnknown();
+    return http;
+}
+
+RedisConfig readRedis(SectionReader section)
+{
+    RedisConfig redis;
+    redis.url = url(section, u"url"_s, {}, {u"redis"_s, u"rediss"_s, u"unix"_s});
+    redis.caFile = section.text(u"ca_file"_s);
+    redis.username = section.text(u"username"_s);
+    redis.passwordFile = section.text(u"password_file"_s);
+    checkFile(section, u"ca_file"_s, redis.caFile);
+    checkFile(section, u"password_file"_s, redis.passwordFile);
+    section.refuseUnknown();
+    return redis;
+}
+
+DatabaseConfig readDatabase(SectionReader section)
+{
+    DatabaseConfig database;
+    database.url = url(section, u"url"_s, {}, {u"sqlite"_s, u"postgres"_s, u"postgresql"_s});
+    section.refuseUnknown();
+    return database;
+}
+
+ClientConfig readClient(SectionReader section)
+{
+    ClientConfig client;
+    client.clientId = section.text(u"client_id"_s);
+    client.clientSecretFile = section.text(u"client_secret_file"_s);
+    if (client.clientId.isEmpty())
+        section.fault(u"client_id"_s, u"is missing: write the OAuth client's id."_s);
+    checkFile(section, u"client_secret_file"_s, client.clientSecretFile);
+    section.refuseUnknown();
+    return client;
+}
+
+ProjectConfig readProject(SectionReader section)
+{
+    static const QRegularExpression topicForm(u"^projects/[^/]+/topics/[^/]+$"_s);
+    ProjectConfig project;
+    project.projectId = section.text(u"project_id"_s);
+    project.topic = section.text(u"topic"_s);
+    if (!project.topic.isEmpty() && !topicForm.match(project.topic).hasMatch())
+        section.fault(u"topic"_s, u"must have the form \"projects/PROJECT/topics/TOPIC\"."_s);
+    project.preset =
+        section.oneOf(u"preset"_s, {u"gmail-2026"_s, u"gmail-legacy"_s, u"custom"_s}, project.preset);
+    for (const QString &key : {u"account_capacity"_s, u"account_refill_per_minute"_s, u"project_capacity"_s,
+                               u"project_refill_per_minute"_s, u"day_budget"_s}) {
+        const QJsonValue value = section.wholeNumber(key, key == "day_budget"_L1 ? 0 : 1, largestUnits);
+        if (!value.isUndefined())
+            project.limits.insert(key, value);
+    }
+    project.limits.insert(
+        u"day_action"_s,
+        section.oneOf(u"day_action"_s, {u"warn"_s, u"refuse-bulk"_s, u"refuse"_s}, u"warn"_s));
+    SectionReader clients = section.section(u"clients"_s);
+    for (const QString &name : clients.sectionNames())
+        project.clients.insert(name, readClient(clients.section(name)));
+    clients.refuseUnknown();
+    section.refuseUnknown();
+    return project;
+}
+
+GoogleConfig readGoogle(SectionReader section)
+{
+    const QStringList web{u"https"_s, u"http"_s};
+    GoogleConfig google;
+    google.oauthUrl = url(section, u"oauth_url"_s, google.oauthUrl, web);
+    google.gmailUrl = url(section, u"gmail_url"_s, google.gmailUrl, web);
+    google.fcmUrl = url(section, u"fcm_url"_s, google.fcmUrl, web);
+    SectionReader projects = section.section(u"projects"_s);
+    for (const QString &name : projects.sectionNames())
+        google.projects.insert(name, readProject(projects.section(name)));
+    projects.refuseUnknown();
+    if (!google.projects.contains(u"default"_s))
+        google.projects.insert(u"default"_s, ProjectConfig());
+    section.refuseUnknown();
+    return google;
+}
+
+LogConfig readLog(SectionReader section)
+{
+    LogConfig log;
+    log.level = section.oneOf(u"level"_s, {u"debug"_s, u"info"_s, u"warning"_s, u"error"_s}, log.level);
+    log.format = section.oneOf(u"format"_s, {u"text"_s, u"json"_s}, log.format);
+    section.refuseUnknown();
+    return log;
+}
+
+/// Plugin sections are checked by each plugin's schema; only durations are made numbers here.
+QJsonObject withDurationsInMs(QJsonObject section)
+{
+    for (auto it = section.begin(); it != section.end(); ++it) {
+        if (it.value().isObject())
+            it.value() = withDurationsInMs(it.value().toObject());
+        else if (const Result<qint64> ms = parseDuration(it.value().toString()))
+            it.value() = *ms;
+    }
+    return section;
+}
+
+Result<> together(const QList<Error> &faults)
+{
+    if (faults.isEmpty())
+        return {};
+    if (faults.size() == 1)
+        return fail(faults.first());
+    QStringList texts;
+    QJsonArray fields;
+    for (const Error &fault : faults) {
+        texts.append(fault.text);
+        fields.append(fault.details.value("field"_L1));
+    }
+    return fail(u"invalid_config"_s, texts.join(u'\n'), {{u"fields"_s, fields}});
+}
+
+Result<Document> readDocument(const QString &file)
+{
+    if (file.isEmpty())
+        return Document();
+    QFile input(file);
+    if (!input.open(QIODevice::ReadOnly))
+        return fail(u"config_unreadable"_s,
+                    u"The configuration file \"%1\" cannot be read: %2."_s.arg(file, input.errorString()));
+    return readToml(input.readAll(), file);
+}
+
+} // namespace
+
+Result<Config> Config::load(const QString &file, const QMap<QString, QString> &environment)
+{
+    Result<Document> document = readDocument(file);
+    if (!document)
+        return fail(document.error());
+    applyEnvironment(*document, environment);
+
+    QList<Error> faults;
+    SectionReader root(*document, faults);
+    Config config;
+    config.http = readHttp(root.section(u"http"_s));
+    config.redis = readRedis(root.section(u"redis"_s));
+    config.database = readDatabase(root.section(u"database"_s));
+    config.google = readGoogle(root.section(u"google"_s));
+    config.log = readLog(root.section(u"log"_s));
+    config.sealingKeyFile = root.text(u"sealing_key_file"_s);
+    checkFile(root, u"sealing_key_file"_s, config.sealingKeyFile);
+    config.pluginPath = root.texts(u"plugin_path"_s);
+    SectionReader plugins = root.section(u"plugins"_s);
+    for (const QString &id : plugins.sectionNames())
+        config.plugins.insert(id, withDurationsInMs(plugins.section(id).raw()));
+    plugins.refuseUnknown();
+    root.refuseUnknown();
+
+    if (Result<> checked = together(faults); !checked)
+        return fail(checked.error());
+    return config;
+}
+
+} // namespace tidekeeper::config

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.h"
+
+#include <QtCore/QJsonArray>
+#include <QtCore/QTemporaryDir>
+#include <QtTest/QTest>
+
+using namespace Qt::StringLiterals;
+using namespace tidekeeper;
+using config::Config;
+
+class TestConfig : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+
+    QString file(const QByteArray &text)
+    {
+        QFile file(m_folder.filePath(u"tidekeeper.toml"_s));
+        if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+            qFatal("cannot write the test's file");
+        return file.fileName();
+    }
+
+private Q_SLOTS:
+    void defaults()
+    {
+        const Result<Config> config = Config::load({}, {});
+        QVERIFY(config);
+        QCOMPARE(config->http.listen, u"127.0.0.1:8787"_s);
+        QCOMPARE(config->google.gmailUrl, u"https://gmail.googleapis.com"_s);
+        QCOMPARE(config->google.projects.keys(), QStringList{u"default"_s});
+        QCOMPARE(config->google.projects[u"default"_s].preset, u"gmail-2026"_s);
+    }
+
+    void everySection()
+    {
+        QFile secret(m_folder.filePath(u"secret"_s));
+        QVERIFY(secret.open(QIODevice::WriteOnly));
+        const QByteArray text =
+            "[http]\nlisten = \"[::1]:0\"\n"
+            "[redis]\nurl = \"rediss://r.example:6380/2\"\nusername = \"tk\"\n"
+            "[database]\nurl = \"postgres://db.example/tk\"\n"
+            "[google.projects.eu]\nproject_id = \"p-1\"\ntopic = \"projects/p-1/topics/t\"\n"
+            "preset = \"gmail-legacy\"\naccount_capacity = 500\n"
+            "[google.projects.eu.clients.\"web.1\"]\nclient_id = \"c\"\nclient_secret_file = \""
+            + secret.fileName().toUtf8()
+            + "\"\n"
+              "[log]\nlevel = \"debug\"\nformat = \"json\"\n"
+              "[plugins.gmail-quota]\nfail_open = false\nsend_slack = \"2s\"\n";
+        const Result<Config> config = Config::load(file(text), {});
+        QVERIFY2(config, config ? "" : qPrintable(config.error().text));
+        QCOMPARE(config->http.listen, u"[::1]:0"_s);
+        QCOMPARE(config->redis.username, u"tk"_s);
+        const config::ProjectConfig eu = config->google.projects[u"eu"_s];
+        QCOMPARE(eu.limits["account_capacity"_L1].toInteger(), 500);
+        QCOMPARE(eu.clients[u"web.1"_s].clientId, u"c"_s);
+        QVERIFY(config->google.projects.contains(u"default"_s));
+        const QJsonObject quota = config->plugins[u"gmail-quota"_s];
+        QCOMPARE(quota["fail_open"_L1], QJsonValue(false));
+        QCOMPARE(quota["send_slack"_L1].toInteger(), 2000);
+    }
+
+    void environmentWins()
+    {
+        const QMap<QString, QString> environment{
+            {u"TIDEKEEPER_HTTP__LISTEN"_s, u"127.0.0.1:0"_s},
+            {u"TIDEKEEPER_PLUGINS__GMAIL_QUOTA__ENFORCE"_s, u"false"_s},
+            {u"TIDEKEEPER_GOOGLE__PROJECTS__DEFAULT__ACCOUNT_CAPACITY"_s, u"77"_s},
+            {u"TIDEKEEPER_STATE_DIR"_s, u"/somewhere"_s}, // not a setting of the file
+            {u"HOME"_s, u"/root"_s}};
+        const Result<Config> config = Config::load(file("[http]\nlisten = \"127.0.0.1:1\"\n"), environment);
+        QVERIFY2(config, config ? "" : qPrintable(config.error().text));
+        QCOMPARE(config->http.listen, u"127.0.0.1:0"_s);
+        QCOMPARE(config->plugins[u"gmail-quota"_s]["enforce"_L1], QJsonValue(false));
+        QCOMPARE(config->google.projects[u"default"_s].limits["account_capacity"_L1].toInteger(), 77);
+    }
+
+    void faults_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("code");
+        QTest::addColumn<QString>("field");
+        QTest::addColumn<QString>("says");
+        const QString bad = u"invalid_value"_s;
+        QTest::newRow("syntax") << QByteArray("[http\n") << u"config_syntax"_s << QString() << u"line 1"_s;
+        QTest::newRow("unknown key") << QByteArray("[http]\nlissen = \"x\"\n") << bad << u"http.lissen"_s
+                                     << u"Did you mean \"listen\"?"_s;
+        QTest::newRow("unknown section") << QByteArray("[htpp]\n") << bad << u"htpp"_s << u"\"http\""_s;
+        QTest::newRow("text as number")
+            << QByteArray("[log]\nlevel = 3\n") << bad << u"log.level"_s << u"quotes"_s;
+        QTest::newRow("not listed") << QByteArray("[log]\nlevel = \"loud\"\n") << bad << u"log.level"_s
+                                    << u"\"warning\""_s;
+        QTest::newRow("no port") << QByteArray("[http]\nlisten = \"localhost\"\n") << bad << u"http.listen"_s
+                                 << u"HOST:PORT"_s;
+        QTest::newRow("port too large") << QByteArray("[http]\nlisten = \"localhost:65536\"\n") << bad
+                                        << u"http.listen"_s << u"HOST:PORT"_s;
+        QTest::newRow("half a TLS") << QByteArray("[http]\ntls_cert = \"/etc/hostname\"\n") << bad
+                                    << u"http.tls_key"_s << u"both"_s;
+        QTest::newRow("scheme") << QByteArray("[redis]\nurl = \"http://x\"\n") << bad << u"redis.url"_s
+                                << u"rediss:"_s;
+        QTest::newRow("fraction") << QByteArray("[google.projects.default]\naccount_capacity = 1.5\n") << bad
+                                  << u"google.projects.default.account_capacity"_s << u"whole number"_s;
+        QTest::newRow("zero") << QByteArray("[google.projects.default]\nproject_capacity = 0\n") << bad
+                              << u"google.projects.default.project_capacity"_s << u"from 1"_s;
+        QTest::newRow("topic") << QByteArray("[google.projects.default]\ntopic = \"mail\"\n") << bad
+                               << u"google.projects.default.topic"_s << u"projects/PROJECT/topics/TOPIC"_s;
+        QTest::newRow("client without id")
+            << QByteArray("[google.projects.default.clients.default]\n") << bad
+            << u"google.projects.default.clients.default.client_id"_s << u"missing"_s;
+        QTest::newRow("secret file missing")
+            << QByteArray("[google.projects.default.clients.default]\nclient_id = \"c\"\n"
+                          "client_secret_file = \"/does/not/exist\"\n")
+            << bad << u"google.projects.default.clients.default.client_secret_file"_s << u"/does/not/exist"_s;
+        QTest::newRow("date") << QByteArray("[log]\nlevel = 2026-01-01\n") << bad << u"log.level"_s
+                              << u"date"_s;
+        QTest::newRow("not a table") << QByteArray("http = 1\n") << bad << u"http"_s << u"[http]"_s;
+    }
+
+    void faults()
+    {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, field);
+        QFETCH(QString, says);
+        const Result<Config> config = Config::load(file(text), {});
+        QVERIFY(!config);
+        QTEST(config.error().code, "code");
+        QCOMPARE(config.error().details["field"_L1].toString(), field);
+        QVERIFY2(config.error().text.contains(says), qPrintable(config.error().text));
+    }
+
+    void allFaultsAtOnce()
+    {
+        const Result<Config> config =
+            Config::load(file("[http]\nlisten = \"x\"\n[log]\nlevel = \"loud\"\n[nothing]\n"), {});
+        QVERIFY(!config);
+        QCOMPARE(config.error().code, u"invalid_config"_s);
+        QCOMPARE(config.error().details["fields"_L1].toArray().size(), 3);
+        QVERIFY(config.error().text.contains(u"http.listen (line 2)"_s));
+    }
+
+    void missingFile()
+    {
+        const Result<Config> config = Config::load(u"/does/not/exist.toml"_s, {});
+        QVERIFY(!config);
+        QCOMPARE(config.error().code, u"config_unreadable"_s);
+    }
+
+    void durations_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<qint64>("ms");
+        QTest::newRow("ms") << u"250ms"_s << qint64(250);
+        QTest::newRow("s") << u"2s"_s << qint64(2'000);
+        QTest::newRow("m") << u"15m"_s << qint64(900'000);
+        QTest::newRow("h") << u"6h"_s << qint64(21'600'000);
+        QTest::newRow("d") << u"7d"_s << qint64(604'800'000);
+        QTest::newRow("zero") << u"0s"_s << qint64(0);
+        for (const QString &wrong :
+             {u""_s, u"5"_s, u"-1s"_s, u"1.5h"_s, u"1 h"_s, u"1w"_s, u"s"_s, u"9999999999999s"_s})
+            QTest::newRow(qPrintable(u"refused: "_s + wrong)) << wrong << qint64(-1);
+    }
+
+    void durations()
+    {
+        QFETCH(QString, text);
+        QFETCH(qint64, ms);
+        const Result<qint64> parsed = config::parseDuration(text);
+        QCOMPARE(parsed.value_or(-1), ms);
+        if (!parsed)
+            QCOMPARE(parsed.error().code, u"invalid_duration"_s);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestConfig)
+#include "tst_config.moc"
