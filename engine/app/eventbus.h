@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tidekeeper/services.h>
+
+#include <QtCore/QList>
+#include <QtCore/QObject>
+
+#include <functional>
+
+namespace tidekeeper::app {
+
+/// What happens in the engine, told to plugins and to the engine's own parts. Keeps the newest events in memory.
+class EventBus final : public QObject, public Events {
+    Q_OBJECT
+
+public:
+    explicit EventBus(const Clock &clock, QObject *parent = nullptr);
+
+    /// Adds "seq", "type" and "at", and hands the event out from the event loop of the main thread. [any]
+    void publish(const QString &type, const QJsonObject &event) override;
+    void subscribe(const QString &prefix, EventSink *sink) override;
+
+    /// The newest events, oldest first. [main]
+    const QList<QJsonObject> &recent() const { return m_recent; }
+
+Q_SIGNALS:
+    void published(const QJsonObject &event);
+
+private:
+    void dispatch(QJsonObject event);
+
+    const Clock &m_clock;
+    qint64 m_seq = 0;
+    QList<QJsonObject> m_recent;
+    QList<std::pair<QString, EventSink *>> m_sinks;
+};
+
+} // namespace tidekeeper::app

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tidekeeper/services.h>
+
+#include <memory>
+
+namespace tidekeeper::app {
+
+/// Counters and gauges for /metrics, in the Prometheus text format. Names get the prefix "tidekeeper_"; what plugins
+/// count gets "tidekeeper_plugin_". [any]
+class MetricsRegistry final : public Metrics {
+public:
+    MetricsRegistry();
+    ~MetricsRegistry() override;
+
+    void count(const QString &name, const QJsonObject &labels, qint64 by) override;
+    void gauge(const QString &name, const QJsonObject &labels, double value) override;
+
+    /// The engine's own, with a help text.
+    void add(const QString &name, const QString &help, const QJsonObject &labels, double by);
+    void set(const QString &name, const QString &help, const QJsonObject &labels, double value);
+
+    QByteArray text() const;
+
+private:
+    class Private;
+    std::unique_ptr<Private> d;
+};
+
+} // namespace tidekeeper::app
