@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/outcome.h"
+#include "core/subscription.h"
+
+#include <QtCore/QList>
+#include <QtCore/QStringList>
+
+#include <optional>
+
+namespace tidekeeper::core {
+
+/// One event to publish once the row is saved.
+struct Notice {
+    QString type; ///< "account.renewed", "watch.gap", …
+    QJsonObject event;
+};
+
+struct ApplyContext {
+    qint64 nowMs = 0;
+    qint64 windowMs = 0; ///< configured
+    qint64 declaredLifetimeMs = 0; ///< the provider's
+    QStringList cursorKeys; ///< keys of the data that consumers move: filled in when empty, never overwritten
+    double jitter = 0.5; ///< 0 … 1
+    qint64 breakerWaitMs = 0; ///< configuration: until the next probe
+};
+
+struct Applied {
+    Subscription subscription; ///< to be saved with compare-and-set
+    std::optional<AccountState>
+        accountState; ///< when the account changes too; its reason is the outcome's code
+    QList<Notice> notices;
+};
+
+/// What an outcome does to the row, the account and the world. Pure, so that it can be applied again to a row that
+/// someone else changed meanwhile. Unauthorized counts as transient here: the fresh token was tried before.
+Applied applyOutcome(const Subscription &before, const Outcome &outcome, const ApplyContext &context);
+
+/// A row that waits behind an open breaker: later, and nothing is counted against it.
+Subscription postponed(Subscription row, qint64 nowMs, qint64 waitMs, double jitter);
+
+} // namespace tidekeeper::core
