@@ -1,8 +1,5 @@
 # Everything comes from the distribution; nothing is vendored.
 find_package(Qt6 6.4 REQUIRED COMPONENTS Core Network Sql)
-if(TIDEKEEPER_GUI)
-    find_package(Qt6 6.4 REQUIRED COMPONENTS Widgets)
-endif()
 if(TIDEKEEPER_TESTS)
     find_package(Qt6 6.4 REQUIRED COMPONENTS Test)
 endif()

@@ -2,6 +2,7 @@
 #include "config/config.h"
 
 #include <QtCore/QJsonArray>
+#include <QtCore/QRegularExpression>
 #include <QtCore/QTemporaryDir>
 #include <QtTest/QTest>
 
@@ -138,6 +139,25 @@ private Q_SLOTS:
         QCOMPARE(config.error().code, u"invalid_config"_s);
         QCOMPARE(config.error().details["fields"_L1].toArray().size(), 3);
         QVERIFY(config.error().text.contains(u"http.listen (line 2)"_s));
+    }
+
+    /// Each key that the documented file shows exists, and its value is taken.
+    void documentedFile()
+    {
+        QFile documented(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/resources/config/tidekeeper.toml"));
+        QVERIFY(documented.open(QIODevice::ReadOnly));
+        QVERIFY(Config::load(documented.fileName(), {}));
+        QString text = QString::fromUtf8(documented.readAll());
+        QFile secret(m_folder.filePath(u"secret"_s));
+        QVERIFY(secret.open(QIODevice::WriteOnly));
+        text.replace(QRegularExpression(u"\"/etc/tidekeeper/[^\"]*\""_s), u'"' + secret.fileName() + u'"');
+        const QRegularExpression shown(u"^#(?=\\[|[a-z_]+ = )"_s, QRegularExpression::MultilineOption);
+        QVERIFY(text.count(shown) > 30);
+        text.remove(shown);
+        const Result<Config> config = Config::load(file(text.toUtf8()), {});
+        QVERIFY2(config, config ? "" : qPrintable(config.error().text));
+        QCOMPARE(config->google.projects[u"default"_s].clients.keys(), QStringList{u"default"_s});
+        QCOMPARE(config->plugins[u"watch-renewal"_s]["window"_L1].toInteger(), 6 * 86'400'000LL);
     }
 
     void missingFile()
