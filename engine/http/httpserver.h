@@ -39,6 +39,9 @@ public:
 
     QString url() const; ///< "http://127.0.0.1:8787"
 
+Q_SIGNALS:
+    void drained(); ///< while stopping: no request is open any more
+
 private:
     class Private;
     std::unique_ptr<Private> d;

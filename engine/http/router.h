@@ -6,17 +6,17 @@
 #include <QCoro/QCoroTask>
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace tidekeeper::http {
 
 using Handler = std::function<QCoro::Task<Response>(Request)>;
 
-/// Routes by method and path template. Main thread.
+/// Routes by method and path template. All routes are added before the server listens. Main thread.
 class Router {
 public:
     /// add(Method::Get, u"/api/v1/accounts/{id}"_s, Role::Viewer, handler). Role::None = open to all.
+    /// A written-out segment goes before a parameter, whatever the order of the calls.
     void add(Method method, const QString &path, Role role, Handler handler);
 
     struct Match {
@@ -24,8 +24,10 @@ public:
         Role role = Role::Admin;
         QHash<QString, QString> parameters;
     };
-    /// Failures: not_found (404), method_not_allowed (405, details "allow").
+    /// path: as sent, still percent-encoded. Failures: not_found (404), method_not_allowed (405, details "allow").
     Result<Match> match(Method method, const QString &path) const;
+    /// The Allow header for the path, "GET, HEAD, PUT, OPTIONS"; empty when there is no such path.
+    QString allowed(const QString &path) const;
 
     struct Route {
         Method method;
@@ -41,7 +43,9 @@ private:
         Role role;
         Handler handler;
     };
-    std::vector<Entry> m_entries;
+    std::vector<Entry> m_entries; ///< written-out segments first
 };
+
+QString toString(Method method); ///< "GET"
 
 } // namespace tidekeeper::http
