@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/exchange.h"
 
+#include "http/daemon.h"
+
 #include <QtCore/QLoggingCategory>
 
 #include <cstring>
@@ -96,7 +98,7 @@ Response noSuchMethod(const QString &allow)
 
 } // namespace
 
-Exchange::Exchange(const char *target) : m_target(target) { }
+Exchange::Exchange(Daemon &daemon, const char *target) : m_daemon(daemon), m_target(target) { }
 
 bool Exchange::admit(MHD_Connection *connection, const char *method, const Router &router,
                      const Authenticator &authenticator, qint64 maxBodyBytes)
@@ -207,18 +209,16 @@ QCoro::Task<> Exchange::run(std::shared_ptr<Exchange> exchange)
 void Exchange::finish(Response response)
 {
     m_response = std::move(response);
-    if (!m_suspended || !m_connection)
-        return; // answered within handle(), or nobody waits any more
-    m_suspended = false;
-    MHD_resume_connection(m_connection);
+    resume(); // unless it was answered within handle(), or nobody waits any more
 }
 
-void Exchange::abandon()
+void Exchange::resume()
 {
-    if (m_suspended && m_connection) {
-        m_suspended = false;
-        MHD_resume_connection(m_connection);
-    }
+    if (!m_suspended || !m_connection)
+        return;
+    m_suspended = false;
+    MHD_resume_connection(m_connection);
+    m_daemon.wake();
 }
 
 MHD_Result Exchange::sendAnswer(bool closeAfterwards)

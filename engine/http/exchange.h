@@ -14,7 +14,7 @@ namespace tidekeeper::http {
 /// handler still runs, and the handler while its answer is still being written.
 class Exchange : public std::enable_shared_from_this<Exchange> {
 public:
-    explicit Exchange(const char *target);
+    Exchange(Daemon &daemon, const char *target);
 
     bool isNew() const { return m_connection == nullptr; }
     /// Head has arrived: finds the route and who asks. What is refused here is answered after the body was read
@@ -28,8 +28,8 @@ public:
     bool isAnswered() const { return m_response.has_value(); }
     MHD_Result sendAnswer(bool closeAfterwards);
 
-    /// The server closes: wakes the connection without an answer.
-    void abandon();
+    /// Lets a suspended connection go on, with an answer or, when the server closes, without.
+    void resume();
     /// libmicrohttpd has let go of the connection.
     void detach() { m_connection = nullptr; }
 
@@ -41,6 +41,7 @@ private:
     void refuseBody();
     void finish(Response response);
 
+    Daemon &m_daemon; ///< there as long as m_connection is
     QByteArray m_target; ///< as sent: path and query, percent-encoded
     Request m_request;
     const Handler *m_handler = nullptr;
@@ -49,12 +50,6 @@ private:
     qint64 m_maxBodyBytes = 0;
     qint64 m_received = 0;
     bool m_suspended = false;
-};
-
-/// What libmicrohttpd keeps for each connection.
-struct Peer {
-    QString address;
-    QByteArray countedAs; ///< the address, or the /64 of an IPv6 one; empty = loopback, not counted
 };
 
 } // namespace tidekeeper::http

@@ -9,6 +9,8 @@
 
 namespace tidekeeper::http {
 
+class Daemon;
+
 /// Who is behind a bearer token; None when nobody. Compares in constant time.
 using Authenticator = std::function<Principal(const QByteArray &bearerToken)>;
 
@@ -34,17 +36,16 @@ public:
 
     /// Failures: port_in_use, address_refused, tls_required, tls_files; each names the address and the remedy.
     Result<> listen();
-    /// Stops accepting, lets running handlers finish for at most graceMs.
+    /// Stops accepting, lets running handlers finish for at most graceMs. Answers of that time close their
+    /// connections; whoever still waits at the end is cut off.
     QCoro::Task<> stop(int graceMs);
 
     QString url() const; ///< "http://127.0.0.1:8787"
 
-Q_SIGNALS:
-    void drained(); ///< while stopping: no request is open any more
-
 private:
-    class Private;
-    std::unique_ptr<Private> d;
+    ServerOptions m_options;
+    std::unique_ptr<Daemon> m_daemon;
+    QString m_url;
 };
 
 } // namespace tidekeeper::http
