@@ -16,7 +16,8 @@ public:
     /// The code of lua/<file>, compiled into the program.
     static QByteArray embedded(const QString &file);
 
-    /// Loads when needed. Failures: redis_*, functions_refused (with the server's text).
+    /// Loads when needed; several callers at once share one load. Failures: redis_*, functions_refused (with the
+    /// server's text).
     QCoro::Task<Result<>> ensureLoaded();
 
     /// FCALL function keys… arguments… with one reload and retry after "Function not found" (which means: not
@@ -27,14 +28,12 @@ public:
     void call(const QByteArray &function, const QList<QByteArray> &keys, const QList<QByteArray> &arguments,
               RedisConnection::Callback callback, int timeoutMs = 0);
 
-    int build() const { return m_build; }
-    const QByteArray &name() const { return m_name; }
+    int build() const;
+    const QByteArray &name() const;
 
 private:
-    RedisConnection &m_connection;
-    QByteArray m_name;
-    QByteArray m_code;
-    int m_build = 0;
+    class Loader;
+    std::shared_ptr<Loader> m_loader; ///< shared with the calls under way
 };
 
 } // namespace tidekeeper::redis

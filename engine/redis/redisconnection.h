@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/result.h"
+#include "redis/endpoint.h"
 #include "redis/redisvalue.h"
 
 #include <QCoro/QCoroTask>
@@ -12,29 +12,10 @@
 
 namespace tidekeeper::redis {
 
-/// Where a Redis is and how to speak to it. Parsed from redis.url: redis://[user@]host:port/db, rediss://,
-/// unix:/path.
-struct Endpoint {
-    enum class Transport : quint8 { Tcp, Tls, Unix };
-
-    Transport transport = Transport::Unix;
-    QString host;
-    quint16 port = 6379;
-    QString path; ///< Unix socket
-    int database = 0;
-    QString username;
-    QByteArray password;
-    QString caFile;
-
-    static Result<Endpoint> fromUrl(const QString &url);
-    /// For people; never the password.
-    QString display() const;
-};
-
 struct ConnectionOptions {
     int connectTimeoutMs = 500;
     int commandTimeoutMs = 100;
-    int breakerFailures = 3;         ///< failures in a row that open the breaker
+    int breakerFailures = 3; ///< failures in a row that open the breaker
     int breakerProbeIntervalMs = 1000;
     int reconnectMinMs = 50;
     int reconnectMaxMs = 1000;
@@ -49,6 +30,9 @@ struct ConnectionOptions {
 ///   redis_timeout      sent or waiting to be written when its deadline passed: it may have been executed
 ///   redis_closed       the connection broke after it was sent: it may have been executed
 /// An error reply of the server is a Value of type Error, not a failure.
+///
+/// The destructor answers what is pending with redis_closed, in place: callbacks must not use what their owner
+/// has already destroyed. Only commands with one reply each may be sent (no SUBSCRIBE, MONITOR, CLIENT REPLY).
 class RedisConnection : public QObject {
     Q_OBJECT
 
@@ -63,7 +47,7 @@ public:
     /// Fails what is pending with redis_closed and stops re-connecting.
     void close();
 
-    bool isReady() const;       ///< connected, authenticated, selected
+    bool isReady() const; ///< connected, authenticated, selected
     bool isBreakerOpen() const;
 
     /// Sends one command; commands of one event-loop turn are written together. timeoutMs 0 = the default.
@@ -77,6 +61,7 @@ public:
 
     const Endpoint &endpoint() const;
     qint64 lastLatencyUs() const; ///< of the last answered command; −1 before
+    QString lastError() const; ///< why it is not ready, for people; empty while all is well
 
 Q_SIGNALS:
     void ready();
