@@ -62,6 +62,14 @@ std::optional<AccountState> accountStateFrom(const QString &text)
     return valueOf(states, text);
 }
 
+QStringList accountStateNames()
+{
+    QStringList names;
+    for (const auto &[state, name] : states)
+        names.append(name);
+    return names;
+}
+
 std::optional<GrantKind> grantKindFrom(const QString &text)
 {
     return valueOf(grantKinds, text);

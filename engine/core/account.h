@@ -3,6 +3,7 @@
 
 #include <QtCore/QJsonObject>
 #include <QtCore/QString>
+#include <QtCore/QStringList>
 
 #include <optional>
 
@@ -12,8 +13,9 @@ enum class AccountState : quint8 { Active, Paused, NeedsReauth, Parked, Leaving 
 enum class GrantKind : quint8 { None, Stored, Http, Delegated };
 
 QString toString(AccountState state); ///< "active", "paused", "needs_reauth", "parked", "leaving"
-QString toString(GrantKind kind);     ///< "none", "stored", "http", "delegated"
+QString toString(GrantKind kind); ///< "none", "stored", "http", "delegated"
 std::optional<AccountState> accountStateFrom(const QString &text);
+QStringList accountStateNames();
 std::optional<GrantKind> grantKindFrom(const QString &text);
 
 /// Trimmed, A–Z lower-cased and nothing else, so that every language builds the same key.
@@ -21,8 +23,8 @@ QString normalizedEmail(const QString &email);
 
 /// One mailbox as its owner registered it. Secrets are not part of it (see store::GrantStore).
 struct Account {
-    QString id;      ///< the caller's own
-    QString email;   ///< normalized
+    QString id; ///< the caller's own
+    QString email; ///< normalized
     QString project = QStringLiteral("default");
     QString client = QStringLiteral("default");
     QString language; ///< BCP 47, may be empty

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/dialect.h"
+
+#include <QtCore/QFile>
+#include <QtCore/QUrl>
+#include <QtCore/QUrlQuery>
+#include <QtSql/QSqlQuery>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::store {
+
+namespace {
+
+constexpr auto sqlitePrefix = "sqlite:"_L1;
+
+// Any number, the same in every engine: PostgreSQL's advisory locks are named by numbers.
+constexpr auto migrationLock = "SELECT pg_advisory_xact_lock(7163843907)"_L1;
+
+bool isPostgres(const QSqlDatabase &db)
+{
+    return db.driverName() == "QPSQL"_L1;
+}
+
+// PostgreSQL appends DETAIL lines with the values of the row; only the first line is safe to show.
+QString firstLine(const QSqlError &error)
+{
+    const QString text = error.databaseText().isEmpty() ? error.driverText() : error.databaseText();
+    return text.section(u'\n', 0, 0).trimmed();
+}
+
+Error unavailable(const QString &text)
+{
+    return Error::failure(u"database_unavailable"_s, text);
+}
+
+Result<> execute(QSqlDatabase &db, const QString &sql)
+{
+    QSqlQuery query(db);
+    if (!query.exec(sql))
+        return fail(statementFailure(db, query.lastError()));
+    return {};
+}
+
+void setPostgres(QSqlDatabase &db, const QUrl &url)
+{
+    QUrlQuery options(url);
+    const QString socketFolder = options.queryItemValue(u"host"_s, QUrl::FullyDecoded);
+    options.removeQueryItem(u"host"_s);
+    db.setHostName(socketFolder.isEmpty() ? url.host() : socketFolder);
+    if (url.port() > 0)
+        db.setPort(url.port());
+    db.setDatabaseName(url.path(QUrl::FullyDecoded).mid(1));
+    db.setUserName(url.userName(QUrl::FullyDecoded));
+    db.setPassword(url.password(QUrl::FullyDecoded));
+    QStringList settings{u"connect_timeout=5"_s, u"application_name=tidekeeper"_s};
+    for (const auto &[name, value] : options.queryItems(QUrl::FullyDecoded))
+        settings.append(name + u'=' + value);
+    db.setConnectOptions(settings.join(u';'));
+}
+
+// Made before SQLite makes it, because it holds addresses and sealed grants: nobody else may read it. The -wal and
+// -shm files beside it get the same permissions from SQLite.
+Result<> makePrivateFile(const QString &path)
+{
+    QFile file(path);
+    if (file.exists())
+        return {};
+    if (!file.open(QIODevice::ReadWrite | QIODevice::NewOnly, QFile::ReadOwner | QFile::WriteOwner)) {
+        return fail(
+            unavailable(u"The database file cannot be made: %1. Check that its folder exists and that the "
+                        u"engine may write there."_s.arg(file.errorString())));
+    }
+    return {};
+}
+
+Result<> setUpSqlite(QSqlDatabase &db)
+{
+    // FULL: an answered PUT of a grant survives a power cut. secure_delete: a purged grant is overwritten.
+    for (const auto pragma :
+         {"PRAGMA busy_timeout = 5000"_L1, "PRAGMA journal_mode = WAL"_L1, "PRAGMA synchronous = FULL"_L1,
+          "PRAGMA foreign_keys = ON"_L1, "PRAGMA secure_delete = ON"_L1, "PRAGMA temp_store = MEMORY"_L1,
+          "PRAGMA cache_size = -16000"_L1}) {
+        if (Result<> done = execute(db, pragma); !done)
+            return done;
+    }
+    return {};
+}
+
+} // namespace
+
+bool isPostgresUrl(const QString &url)
+{
+    return url.startsWith("postgres://"_L1) || url.startsWith("postgresql://"_L1);
+}
+
+Result<> addConnection(const QString &name, const QString &url)
+{
+    const bool postgres = isPostgresUrl(url);
+    if (!postgres && !url.startsWith(sqlitePrefix)) {
+        return fail(unavailable(u"\"database.url\" is not understood: write sqlite:/path/to/file.db or "
+                                u"postgres://user:password@host/database."_s));
+    }
+    QSqlDatabase db = QSqlDatabase::addDatabase(postgres ? u"QPSQL"_s : u"QSQLITE"_s, name);
+    if (!db.isValid()) {
+        return fail(unavailable(
+            u"The Qt SQL driver for this database is not installed: install the package %1."_s.arg(
+                postgres ? u"libqt6sql6-psql"_s : u"libqt6sql6-sqlite"_s)));
+    }
+    if (postgres)
+        setPostgres(db, QUrl(url));
+    else
+        db.setDatabaseName(url.mid(sqlitePrefix.size()));
+    return {};
+}
+
+Result<> openConnection(QSqlDatabase &db)
+{
+    if (!isPostgres(db)) {
+        if (Result<> made = makePrivateFile(db.databaseName()); !made)
+            return made;
+    }
+    if (!db.open())
+        return fail(unavailable(u"The database cannot be opened: %1."_s.arg(firstLine(db.lastError()))));
+    Result<> ready = isPostgres(db) ? execute(db, u"SET statement_timeout = '30s'"_s) : setUpSqlite(db);
+    if (!ready)
+        db.close();
+    return ready;
+}
+
+Result<> beginTransaction(QSqlDatabase &db)
+{
+    return execute(db, isPostgres(db) ? u"BEGIN"_s : u"BEGIN IMMEDIATE"_s);
+}
+
+Result<> lockMigrations(QSqlDatabase &db)
+{
+    return isPostgres(db) ? execute(db, migrationLock) : Result<>(); // BEGIN IMMEDIATE is SQLite's lock
+}
+
+QString lockOf(const QSqlDatabase &db)
+{
+    return isPostgres(db) ? u" FOR UPDATE OF a"_s : QString(); // SQLite has one writer at a time
+}
+
+QString adapted(const QSqlDatabase &db, QString ddl)
+{
+    const bool postgres = isPostgres(db);
+    ddl.replace("{key}"_L1, postgres ? "TEXT COLLATE \"C\""_L1 : "TEXT"_L1);
+    ddl.replace("{serial}"_L1,
+                postgres ? "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"_L1
+                         : "INTEGER PRIMARY KEY AUTOINCREMENT"_L1);
+    return ddl;
+}
+
+Error statementFailure(QSqlDatabase &db, const QSqlError &error)
+{
+    const QString state = isPostgres(db) ? error.nativeErrorCode() : QString();
+    const bool serverGone =
+        isPostgres(db) && (state.isEmpty() || state.startsWith("08"_L1) || state.startsWith("57P"_L1));
+    if (serverGone || error.type() == QSqlError::ConnectionError)
+        db.close();
+    return unavailable(u"The database did not carry out a statement: %1."_s.arg(firstLine(error)));
+}
+
+} // namespace tidekeeper::store
