@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QtCore/QStringList>
+
+#include <optional>
+
+namespace gmailquota {
+
+/// What one call of each Gmail API method costs, in units. Google has two tables in force: projects that used the
+/// API before May 2026 keep the old one, together with the old limits.
+class CostTable {
+public:
+    enum class Generation : quint8 { Legacy, Of2026 };
+
+    explicit CostTable(Generation generation) : m_generation(generation) { }
+
+    /// method: full name, "gmail.users.threads.get". Null for a method that is not in the tables. What Google does
+    /// not list in the table of 2026 costs what it cost before.
+    std::optional<qint64> cost(const QString &method) const;
+
+    /// The most that a single call costs, and a method that costs it.
+    qint64 largestCost() const;
+
+    /// Known names that resemble a mistyped one, best first, at most three.
+    static QStringList nearest(const QString &method);
+
+private:
+    Generation m_generation;
+};
+
+} // namespace gmailquota
