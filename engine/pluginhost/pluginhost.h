@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pluginhost/hostservices.h"
 #include "pluginhost/pendingreply.h"
 #include "pluginhost/pluginrecord.h"
+#include "pluginhost/resolver.h"
 #include "pluginhost/serviceregistry.h"
 
 #include <QtCore/QMap>
@@ -12,13 +14,9 @@
 
 namespace tidekeeper::pluginhost {
 
-/// Writes one log line of a plugin; an empty id is the host itself. level: 0 debug … 3 error. [any]
-using LogFunction = std::function<void(int level, const QString &pluginId, const QString &text)>;
-
 struct HostOptions {
-    QStringList searchPath; ///< folders, the first one wins when an id occurs twice
-    QMap<QString, QJsonObject>
-        sections; ///< configuration by plugin id, as written; "enabled" is the host's own key
+    QStringList searchPath; ///< folders; the first one wins when an id occurs twice
+    QMap<QString, QJsonObject> sections; ///< by plugin id, as written; "enabled" is the host's own key
     QJsonObject projects; ///< what Host::projects() hands out
     int startDeadlineMs = 10'000; ///< per plugin
     int stopDeadlineMs = 5'000; ///< per plugin
@@ -34,7 +32,7 @@ struct Implementation {
 };
 
 /// Finds, checks, loads, starts and stops the plugins. No plugin can make it fail: whatever goes wrong is in that
-/// plugin's record. Nothing is ever unloaded. Outlives its tasks. Main thread.
+/// plugin's record. Nothing is ever unloaded. Must outlive its tasks. Main thread.
 class PluginHost : public QObject {
     Q_OBJECT
 
@@ -43,38 +41,62 @@ public:
                QObject *parent = nullptr);
     ~PluginHost() override;
 
-    /// Scans, resolves, loads and starts; ends when every plugin runs, failed or timed out. Once.
+    /// Scans, resolves, loads and starts; ends when every plugin runs or has failed. Once.
     QCoro::Task<> start();
-    /// Stops what runs, dependants first; also ends a start that is under way.
+    /// Stops what runs, dependants first; a start that is under way is given up. Once.
     QCoro::Task<> stop();
 
     /// In the order in which they were found.
     std::vector<PluginRecord> records() const;
 
+    /// In the order in which they were found.
     template<typename T>
     QList<Implementation<T>> implementations() const
     {
         QList<Implementation<T>> found;
-        for (const Running &plugin : running()) {
-            if (T *object = qobject_cast<T *>(plugin.root))
-                found.append({plugin.id, object, plugin.lateAnswers});
+        for (const Entry &entry : m_entries) {
+            T *object = entry.isRunning() ? qobject_cast<T *>(entry.root) : nullptr;
+            if (object)
+                found.append({entry.record.metadata.id, object, entry.lateAnswers});
         }
         return found;
     }
 
 Q_SIGNALS:
     void stateChanged(const QString &pluginId);
+    void startEnded(QPrivateSignal);
 
 private:
-    struct Running {
-        QString id;
-        QObject *root;
-        LateAnswers lateAnswers;
-    };
-    QList<Running> running() const;
+    /// One plugin file, by the same index as in m_waves.
+    struct Entry {
+        PluginRecord record;
+        QObject *root = nullptr;
+        Plugin *plugin = nullptr;
+        HostServices *host = nullptr;
+        LateAnswers lateAnswers = std::make_shared<std::atomic<qint64>>(0);
+        bool mustStop = false; ///< start() was called and did not report a failure
 
-    class Private;
-    std::unique_ptr<Private> d;
+        bool isRunning() const { return record.state == PluginState::Running; }
+    };
+
+    void find();
+    void load(Entry &entry);
+    void initialize(Entry &entry);
+    QCoro::Task<> startWave(std::vector<std::size_t> wave);
+    QCoro::Task<> startOne(std::size_t index);
+    QCoro::Task<> stopOne(std::size_t index, int deadlineMs);
+
+    bool mayGoOn(Entry &entry);
+    void enter(Entry &entry, PluginState state);
+    void failed(Entry &entry);
+
+    const ServiceRegistry &m_services;
+    const HostOptions m_options;
+    const LogFunction m_log;
+    std::vector<Entry> m_entries;
+    Waves m_waves;
+    std::stop_source m_stop; ///< gives up the start that is under way
+    bool m_isStarting = false;
 };
 
 } // namespace tidekeeper::pluginhost

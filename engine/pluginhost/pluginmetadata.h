@@ -31,11 +31,14 @@ struct PluginMetadata {
     bool enabledByDefault = true;
 };
 
-/// "1", "1.2" or "1.2.3"; invalid_version otherwise.
+/// "1", "1.2" or "1.2.3", always as three numbers; invalid_version otherwise.
 Result<QVersionNumber> parseVersion(const QString &text);
 
 /// Checks and converts the embedded JSON. Failure bad_metadata: the text names every key that is missing or wrong.
 Result<PluginMetadata> parseMetadata(const QJsonObject &json);
+
+/// One sentence for each key that the schema does not know: mistyped ones have no effect.
+QStringList unknownMetadataKeys(const QJsonObject &json);
 
 /// Reads a plugin file without running its code. Failures: not_a_plugin (a sound library that is not ours),
 /// load_error (no library of this machine, or cut short), wrong_iid, bad_metadata.

@@ -3,8 +3,6 @@
 
 #include "pluginhost/pluginmetadata.h"
 
-#include <QtCore/QString>
-
 #include <optional>
 
 namespace tidekeeper::pluginhost {
@@ -13,11 +11,11 @@ enum class PluginState : quint8 {
     Found, ///< metadata read, nothing decided yet
     Resolved, ///< may be loaded
     Loaded, ///< its code is in the process
-    Initialized, ///< has its services
+    Initialized,
     Running,
     Stopping, ///< asked to stop; stays so when it never answers
     Stopped,
-    Disabled, ///< by configuration or by its own metadata
+    Disabled, ///< by the configuration or by its own metadata
     Failed ///< see PluginFailure
 };
 
@@ -34,7 +32,7 @@ enum class FailureReason : quint8 {
     MissingInterface,
     BadConfiguration,
     InitializeFailed,
-    StartFailed,
+    StartFailed, ///< start() reported a failure or threw
     StartTimeout
 };
 
@@ -43,26 +41,29 @@ QString toString(FailureReason reason); ///< "wrong_iid", "bad_metadata", …
 
 /// Why a plugin is not running, for programs and for people.
 struct PluginFailure {
-    FailureReason reason;
-    QString text; ///< one sentence: what happened
-    QString remedy; ///< one sentence: what to do
-
-    bool operator==(const PluginFailure &) const = default;
+    FailureReason reason = FailureReason::LoadError;
+    QString text; ///< what happened
+    QString remedy; ///< what to do
 };
 
-/// What is known about one plugin file. Plain data, so that the resolver is a pure function.
+/// What is known about one plugin file. Plain data, so that the decisions about it are pure functions.
 struct PluginRecord {
     QString file; ///< canonical path
     PluginMetadata metadata;
-    bool enabled = true; ///< by configuration, else by metadata
+    QVersionNumber qtVersion; ///< that it was built with
+    bool enabled = true; ///< by the configuration, else by its metadata
     QJsonObject configuration; ///< its section, checked, defaults filled in
     PluginState state = PluginState::Found;
-    std::optional<PluginFailure> failure; ///< set exactly when Failed
-    QString note; ///< a sentence beside a state that is not Failed, for example a stop without answer
+    std::optional<PluginFailure> failure; ///< set exactly when state is Failed
+    QString note; ///< a sentence beside another state, for example of a stop without an answer
     qint64 lateAnswers = 0;
 
-    const QString &id() const { return metadata.id; }
-    void fail(PluginFailure why);
+    /// The first failure stays.
+    void fail(FailureReason reason, QString text, QString remedy);
 };
+
+/// Reads a file without running its code. Nothing for a library that is not ours; a plugin of ours with broken
+/// metadata is a failed record, so that it can be shown.
+std::optional<PluginRecord> readRecord(const QString &file);
 
 } // namespace tidekeeper::pluginhost

@@ -4,6 +4,7 @@
 #include <QtCore/QByteArray>
 #include <QtCore/QMap>
 #include <QtCore/QObject>
+#include <QtCore/QStringList>
 
 namespace tidekeeper::pluginhost {
 
@@ -19,7 +20,13 @@ public:
 
     /// The interface pointer to cast back to T *, or null.
     void *find(const QByteArray &iid) const { return m_services.value(iid, nullptr); }
-    QList<QByteArray> iids() const { return m_services.keys(); }
+    QStringList iids() const
+    {
+        QStringList iids;
+        for (const QByteArray &iid : m_services.keys())
+            iids.append(QString::fromLatin1(iid));
+        return iids;
+    }
 
 private:
     QMap<QByteArray, void *> m_services;
