@@ -18,6 +18,23 @@ Result<> run(QSqlDatabase &db, const QString &sql, const QVariantList &values)
     return changed ? Result<>() : fail(changed.error());
 }
 
+// The account's generation moves too, so that whoever read it with the old token sees a conflict.
+Result<> rotated(QSqlDatabase &db, const QString &account, const QString &from, const GrantChange &to,
+                 qint64 nowMs)
+{
+    const Result<qint64> marked =
+        change(db,
+               u"UPDATE accounts SET updated_at = ?, generation = generation + 1 WHERE id = ? AND EXISTS"
+               " (SELECT 1 FROM grants WHERE account = accounts.id AND fingerprint = ? AND retired_at = 0)"_s,
+               {nowMs, account, from});
+    if (!marked)
+        return fail(marked.error());
+    if (*marked == 0)
+        return fail(u"conflict"_s, u"Another refresh token was stored meanwhile and was kept."_s);
+    return run(db, u"UPDATE grants SET key_id = ?, sealed = ?, fingerprint = ? WHERE account = ?"_s,
+               {to.keyId, QString::fromLatin1(to.sealedRefreshToken.toBase64()), to.fingerprint, account});
+}
+
 Result<> retired(QSqlDatabase &db, const QString &account, const QString &reason, qint64 generation,
                  qint64 nowMs)
 {
@@ -61,6 +78,14 @@ Result<> restored(QSqlDatabase &db, const QString &account, qint64 nowMs)
 } // namespace
 
 GrantStore::GrantStore(Database &database) : m_database(database) { }
+
+QCoro::Task<Result<>> GrantStore::rotate(QString account, QString fromFingerprint, GrantChange to,
+                                         qint64 nowMs)
+{
+    return m_database.transaction([account, fromFingerprint, to, nowMs](QSqlDatabase &db) {
+        return rotated(db, account, fromFingerprint, to, nowMs);
+    });
+}
 
 QCoro::Task<Result<>> GrantStore::retire(QString account, QString reason, qint64 generation, qint64 nowMs)
 {

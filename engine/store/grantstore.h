@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "store/accountchange.h"
 #include "store/database.h"
 
 namespace tidekeeper::store {
@@ -10,6 +11,10 @@ namespace tidekeeper::store {
 class GrantStore {
 public:
     explicit GrantStore(Database &database);
+
+    /// The provider rotated the token: stores the new one, sealed, if the one with fromFingerprint is still in use.
+    /// Neither state nor due time change. conflict when someone stored another meanwhile.
+    QCoro::Task<Result<>> rotate(QString account, QString fromFingerprint, GrantChange to, qint64 nowMs);
 
     /// Google says that the grant is gone: the account needs re-authorisation, the token is no longer used
     /// (has_refresh_token is false at once) but kept, sealed, so that it can be restored. Compare-and-set on the
