@@ -1,82 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/result.h"
+#include "queue/job.h"
 #include "redis/functionlibrary.h"
 
 #include <QCoro/QCoroTask>
-#include <QtCore/QJsonObject>
-
-#include <optional>
 
 namespace tidekeeper::queue {
 
+/// The code of the library tidekeeper_queue: FunctionLibrary(connection, "tidekeeper_queue", libraryCode()).
+QByteArray libraryCode();
+
 struct JobSpec {
-    QString type;          ///< "renew", "notify", …
+    QString type; ///< "renew", "notify", …
     QJsonObject payload;
-    QString dedupeKey;     ///< one live job per key; empty = none
+    QString dedupeKey; ///< one live job per key; empty = none
     qint64 delayMs = 0;
     bool urgent = false;
-    QString leaseName;     ///< with term: refused as stale_term when the lease has a newer term; empty = not checked
+    QString
+        leaseName; ///< with term: refused as stale_term when the queue saw a newer term of it; empty = not checked
     qint64 term = 0;
 };
 
 struct EnqueueResult {
-    QString job;    ///< id of the new or of the live job
+    QString job; ///< id of the new or of the live job
     QString result; ///< added, promoted, waiting, delayed, running
 };
 
-struct Job {
-    QString id;
-    QString type;
-    QJsonObject payload;
-    QString dedupeKey;
-    int starts = 0;    ///< deliveries that began, this one included
-    int attempts = 0;  ///< real failures so far
-    int deferrals = 0;
-    qint64 enqueuedAt = 0; ///< epoch ms, Redis time
-    QByteArray owner;  ///< token that ack, retry and heartbeat must present
+/// One tick of a schedule: it happens when the last nominal time is still the expected one.
+struct Fire {
+    QString schedule;
+    qint64 expectedNominalMs = 0; ///< 0 = never fired
+    qint64 nominalMs = 0;
+    QString leaseName;
+    qint64 term = 0;
+    bool queueOne = false; ///< while the job of the last tick runs: run once more after it
 };
 
-/// How a handler ended.
-struct JobOutcome {
-    enum class Kind : quint8 {
-        Done,    ///< finished
-        Retry,   ///< failed: counted, again after back-off or afterMs
-        Defer,   ///< throttled: not counted as an attempt, again after afterMs
-        Release, ///< could not begin: back to the queue uncounted
-        Dead     ///< will never work: dead letter now
-    };
-    Kind kind = Kind::Done;
-    qint64 afterMs = -1; ///< −1 = back-off
-    QString errorClass;
-    QString errorText;
+struct FireResult {
+    bool fired = false; ///< false: another engine has moved the nominal time
+    qint64 currentNominalMs = 0; ///< when not fired
+    QString result; ///< as EnqueueResult, or queued_one
+    QString job;
 };
 
-struct DeadFilter {
-    QString group;   ///< class, or class:fingerprint; empty = all
-    QStringList ids; ///< empty = all that match the group
-    int limit = 100;
-    QString cursor;
-};
-
-/// A queue on Redis Streams: two streams ("urgent" first, "normal"), at least once, one live job per dedupe
-/// key. All moves are single functions of lua/queue.lua. Thread of its connection.
+/// The producers' side of a queue on Redis Streams: two streams ("urgent" first, "normal"), at least once, one
+/// live job per dedupe key. Thread of its connection. Failures: redis_*, stale_term (details "term", the newer
+/// one), invalid_request, functions_refused.
 class JobQueue {
 public:
     JobQueue(QString name, redis::FunctionLibrary &library);
 
     QCoro::Task<Result<EnqueueResult>> enqueue(JobSpec spec);
-    /// Up to 500 in one round trip; one result per spec, in order.
+    /// Up to 500 in one round trip, with the lease and term of the first; one result per spec, in order.
     QCoro::Task<Result<QList<EnqueueResult>>> enqueue(QList<JobSpec> specs);
 
-    /// {"name", "urgent", "normal", "delayed", "running", "dead", "oldest_waiting_ms"}
-    QCoro::Task<Result<QJsonObject>> counts();
+    /// Moves the schedule's nominal time and enqueues in one step. job: nothing = only move the time.
+    QCoro::Task<Result<FireResult>> fire(Fire fire, std::optional<JobSpec> job);
+    /// From now on smaller terms of this lease are refused here.
+    QCoro::Task<Result<>> fence(QString leaseName, qint64 term);
 
-    QCoro::Task<Result<QJsonObject>> deadLetters(DeadFilter filter); ///< {"dead": […], "groups": […], "total"}
-    QCoro::Task<Result<QJsonObject>> requeueDead(DeadFilter filter, bool dryRun); ///< {"matched", "requeued", "already_live"}
-    QCoro::Task<Result<QJsonObject>> discardDead(DeadFilter filter, bool dryRun);
-    QCoro::Task<Result<QJsonObject>> restoreDiscarded(DeadFilter filter, bool dryRun);
+    /// {"name", "urgent", "normal", "delayed", "claimed", "running", "dead", "discarded", "oldest_waiting_ms",
+    /// "lost"}
+    QCoro::Task<Result<QJsonObject>> counts();
 
     const QString &name() const { return m_name; }
 

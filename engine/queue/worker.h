@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "queue/heartbeat.h"
+#include "queue/job.h"
+#include "redis/functionlibrary.h"
+
+#include <QCoro/QCoroTask>
+#include <QtCore/QHash>
+#include <QtCore/QObject>
+#include <QtCore/QTimer>
+
+#include <functional>
+
+namespace tidekeeper::queue {
+
+struct WorkerOptions {
+    int consumers = 2; ///< jobs that run at the same time
+    int prefetch = 2; ///< jobs in hand for each consumer, the running one included
+    int leaseMs = 10'000;
+    int heartbeatMs = 3'000;
+    int maxStarts = 3; ///< starts without an end before a job is a dead letter
+    qint64 maxAgeMs = 24 * 3'600'000LL; ///< a job is not tried again beyond this age
+    qint64 longestRunMs = 15 * 60'000;
+    int longestWaitMs = 1'000; ///< between two looks at the queue, also for stalled jobs
+    int reapMs = 60'000;
+};
+
+/// Takes jobs from one queue and runs their handlers. Prefetched jobs are held under a lease but not counted; a
+/// start is counted before its handler runs. Stop before destruction. Main thread.
+class Worker : public QObject {
+    Q_OBJECT
+
+public:
+    using Handler = std::function<QCoro::Task<JobOutcome>(Job)>;
+
+    /// library: tidekeeper_queue on the engine's connection; the worker makes one more connection to wait on and
+    /// one for its heartbeat, both to endpoint.
+    Worker(QString queue, redis::Endpoint endpoint, redis::FunctionLibrary &library,
+           WorkerOptions options = {}, QObject *parent = nullptr);
+    ~Worker() override;
+
+    /// Before start(). A job of a type without handler is deferred for a minute.
+    void handle(const QString &type, Handler handler);
+
+    void start();
+    /// Takes nothing more, gives prefetched jobs back, waits for running ones for at most graceMs and then gives
+    /// those back too; nothing is counted.
+    QCoro::Task<> stop(int graceMs);
+
+    Heartbeat &heartbeat()
+    {
+        return *m_heartbeat;
+    } ///< for leases that a job holds; valid from start() to stop()
+    int runningCount() const { return static_cast<int>(m_running.size()); }
+    bool isTaking() const { return m_taking; } ///< the last look at the queue was answered
+
+Q_SIGNALS:
+    /// kind: done, retry, defer, release, dead, or taken_over when the job was no longer ours.
+    void jobEnded(const tidekeeper::queue::Job &job, const QString &kind, qint64 durationMs);
+    void jobsLost(const QStringList &ids); ///< a stream named them, their bodies are gone
+    void jobsStalled(const QStringList &ids); ///< dead letters now: too many starts without an end
+    void reaped(int orphanKeys, int recovered);
+
+private:
+    void look();
+    void lookIn(int ms);
+    void onTaken(const Result<redis::Value> &reply, int asked);
+    void accept(const redis::Value &fields);
+    void waitForWork(const redis::Value &seen, qint64 dueInMs);
+    void startPrefetched();
+    QCoro::Task<> run(Job job);
+    QCoro::Task<JobOutcome> outcomeOf(Job job);
+    QCoro::Task<> end(Job job, JobOutcome outcome, qint64 durationMs);
+    QCoro::Task<Result<redis::Value>> endCall(QByteArray function, QList<QByteArray> arguments);
+    QCoro::Task<> giveBack(Job job);
+    QCoro::Task<> reap();
+
+    QString m_queue;
+    QByteArray m_prefix;
+    QByteArray m_consumer;
+    redis::Endpoint m_endpoint;
+    redis::FunctionLibrary &m_library;
+    WorkerOptions m_options;
+    QHash<QString, Handler> m_handlers;
+    std::unique_ptr<redis::RedisConnection> m_waiter; ///< blocks in XREAD
+    std::unique_ptr<Heartbeat> m_heartbeat;
+    QList<Job> m_prefetched; ///< urgent ones first
+    QHash<QString, Job> m_running;
+    QTimer m_lookTimer;
+    QTimer m_reapTimer;
+    QByteArray m_reapCursor = "0";
+    bool m_stopping = false;
+    bool m_looking = false;
+    bool m_taking = false;
+};
+
+} // namespace tidekeeper::queue
