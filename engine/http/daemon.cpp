@@ -219,6 +219,7 @@ void Daemon::onConnection(MHD_Connection *connection, void **context, MHD_Connec
     }
     const std::unique_ptr<Peer> peer(static_cast<Peer *>(*context));
     m_addresses.closed(*peer);
+    wake(); // at the limit of connections it listens again in its next run only
 }
 
 void Daemon::onLog(const char *format, va_list arguments)

@@ -12,7 +12,7 @@ namespace {
 // curl -d sends its JSON as a form unless told otherwise; the bearer token, not the type, keeps browsers out.
 bool maybeJson(const QByteArray &contentType)
 {
-    const QByteArray type = contentType.left(contentType.indexOf(';')).trimmed().toLower();
+    const QByteArray type = contentType.split(';').first().trimmed().toLower();
     return type.isEmpty() || type == "application/json" || type.endsWith("+json")
         || type == "application/x-www-form-urlencoded";
 }
