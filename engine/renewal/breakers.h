@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/account.h"
+#include "core/breaker.h"
+#include "core/outcome.h"
+
+#include <tidekeeper/services.h>
+
+#include <QtCore/QHash>
+#include <QtCore/QJsonArray>
+#include <QtCore/QList>
+
+#include <optional>
+
+namespace tidekeeper::renewal {
+
+/// The breakers of configuration: one per project, per project and client, and per client and Workspace domain. Main
+/// thread.
+class Breakers {
+public:
+    explicit Breakers(const Clock &clock) : m_clock(clock) { }
+
+    /// Leave to work on one account; goes back with report().
+    struct Ticket {
+        bool admitted = false;
+        qint64 waitMs = 0; ///< when not: until the next probe
+        QString text; ///< when not: what is wrong
+        QList<std::pair<QString, core::Breaker::Admission>> parts;
+    };
+    /// forced: an operator asked, so the probe does not wait for its time.
+    Ticket admit(const core::Account &account, bool forced);
+
+    enum class Change : quint8 { None, Opened, Closed };
+    Change report(const core::Account &account, const Ticket &ticket, const core::Outcome &outcome);
+
+    /// Until the next probe of whatever stops this account; nothing when nothing does.
+    struct Stop {
+        qint64 waitMs = 0;
+        QString text;
+    };
+    std::optional<Stop> stopOf(const core::Account &account) const;
+
+    /// The open ones: [{"scope", "project", "client", "domain", "code", "text", "remedy", "next_probe_in_ms"}].
+    QJsonArray open() const;
+
+private:
+    struct Entry {
+        core::Breaker breaker;
+        QJsonObject fault; ///< of the last failure
+    };
+
+    const Clock &m_clock;
+    QHash<QString, Entry> m_entries;
+};
+
+} // namespace tidekeeper::renewal

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "oauth/accesstokens.h"
+#include "queue/jobqueue.h"
+#include "renewal/mailboxleases.h"
+#include "renewal/renewalstore.h"
+
+#include <tidekeeper/services.h>
+
+#include <functional>
+
+namespace tidekeeper::renewal {
+
+/// Everything outside that renewing touches.
+struct Ports {
+    RenewalStore &store;
+    MailboxLeases &leases;
+    Limiters &limiters;
+    const Clock &clock;
+
+    /// A token for the account; rejected: one that the API did not accept.
+    std::function<QCoro::Task<oauth::TokenResult>(core::Account account, QString rejected)> token;
+    std::function<QCoro::Task<Result<QList<queue::EnqueueResult>>>(QList<queue::JobSpec> specs)> enqueue;
+    std::function<void(const QString &type, const QJsonObject &event)> publish;
+    Sleep sleep;
+    std::function<double()> random; ///< 0 … 1, for jitter
+};
+
+} // namespace tidekeeper::renewal

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "renewal/renewalengine.h"
+
+#include "core/band.h"
+#include "core/explain.h"
+#include "core/planner.h"
+
+#include <QtCore/QCryptographicHash>
+
+#include <algorithm>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::renewal {
+
+const QString RenewalEngine::scanJob = u"scan-renewals"_s;
+const QString RenewalEngine::renewJob = u"renew"_s;
+const QString RenewalEngine::removeJob = u"remove"_s;
+
+namespace {
+
+constexpr int soonMs = 500;
+constexpr int mostAtOnce = 500; // jobs in one enqueue
+
+/// Names a live job. Ids are the caller's own and may be addresses, which do not belong into Redis keys.
+QString dedupeKey(const QString &type, const QString &id)
+{
+    const QByteArray hash = QCryptographicHash::hash(id.toUtf8(), QCryptographicHash::Sha256).left(18);
+    return type + u':'
+        + QString::fromLatin1(hash.toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals));
+}
+
+queue::JobSpec forcedSpec(const core::Subscription &row)
+{
+    queue::JobSpec spec;
+    spec.type = RenewalEngine::renewJob;
+    spec.payload = {{u"account"_s, row.account}, {u"subscription"_s, row.id}, {u"force"_s, true}};
+    spec.dedupeKey = dedupeKey(spec.type, row.id);
+    spec.urgent = true;
+    return spec;
+}
+
+bool isNew(const queue::EnqueueResult &result)
+{
+    return result.result == "added"_L1 || result.result == "promoted"_L1;
+}
+
+} // namespace
+
+RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
+    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_breakers(m_ports.clock),
+      m_renewals(m_ports, m_providers, m_breakers), m_removals(m_ports, m_providers)
+{
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(soonMs);
+    connect(&m_soon, &QTimer::timeout, this, [this] { scan(); });
+}
+
+void RenewalEngine::requestScan()
+{
+    if (!m_soon.isActive())
+        m_soon.start();
+}
+
+QCoro::Task<ScanResult> RenewalEngine::scan()
+{
+    ScanResult result;
+    result.at = m_ports.clock.nowMs();
+    const Result<QList<store::DueRow>> due = co_await m_ports.store.due(result.at, batchSize());
+    const Result<QList<store::AccountRow>> leaving = co_await m_ports.store.leaving(result.at, mostAtOnce);
+    if (!due || !leaving)
+        result.errorText = due ? leaving.error().text : due.error().text;
+    result.due = due ? static_cast<int>(due->size()) : 0;
+    result.leaving = leaving ? static_cast<int>(leaving->size()) : 0;
+    result.observed = everyProviderObserves();
+
+    QList<queue::JobSpec> specs;
+    if (due && !result.observed) {
+        for (const store::DueRow &row : *due)
+            specs.append(renewSpec(row));
+    }
+    co_await enqueue(specs, &result.enqueued, &result.errorText);
+    m_liveOfLastScan = static_cast<int>(specs.size());
+
+    specs.clear();
+    for (const store::AccountRow &row : leaving.value_or(QList<store::AccountRow>())) {
+        queue::JobSpec spec;
+        spec.type = removeJob;
+        spec.payload = {{u"account"_s, row.account.id}};
+        spec.dedupeKey = dedupeKey(spec.type, row.account.id);
+        specs.append(spec);
+    }
+    int removals = 0;
+    co_await enqueue(specs, &removals, &result.errorText);
+    m_lastScan = result;
+    co_return result;
+}
+
+QCoro::Task<> RenewalEngine::enqueue(QList<queue::JobSpec> specs, int *enqueued, QString *errorText)
+{
+    for (qsizetype from = 0; from < specs.size(); from += mostAtOnce) {
+        const auto results = co_await m_ports.enqueue(specs.mid(from, mostAtOnce));
+        if (!results) {
+            *errorText = results.error().text;
+            co_return;
+        }
+        *enqueued += static_cast<int>(std::count_if(results->begin(), results->end(), isNew));
+    }
+}
+
+queue::JobSpec RenewalEngine::renewSpec(const store::DueRow &row) const
+{
+    queue::JobSpec spec;
+    spec.type = renewJob;
+    spec.payload = {{u"account"_s, row.account}, {u"subscription"_s, row.subscription}};
+    spec.dedupeKey = dedupeKey(spec.type, row.subscription);
+    const Provider *provider = m_providers.find(row.subscription.section(u'/', -1));
+    if (provider) {
+        const qint64 lifetimeMs = core::lifetimeMs(row.expiresAt, row.lastSuccessAt, provider->lifetimeMs);
+        const qint64 windowMs = core::effectiveWindowMs(provider->windowMs, lifetimeMs);
+        spec.urgent = core::bandOf(row.expiresAt, m_ports.clock.nowMs(), windowMs) >= core::Band::Late;
+    }
+    return spec;
+}
+
+QCoro::Task<queue::JobOutcome> RenewalEngine::run(queue::Job job)
+{
+    if (job.type == scanJob) {
+        const ScanResult result = co_await scan();
+        if (result.errorText.isEmpty())
+            co_return queue::JobOutcome{};
+        co_return queue::JobOutcome{queue::JobOutcome::Kind::Retry, -1, u"scan"_s, result.errorText};
+    }
+    if (job.type == removeJob) {
+        const queue::JobOutcome outcome = co_await m_removals.run(job);
+        co_return outcome;
+    }
+    const queue::JobOutcome outcome = co_await m_renewals.run(job);
+    countFinished();
+    co_return outcome;
+}
+
+/// A full batch is followed by the next one before it has run dry, not at the next minute.
+void RenewalEngine::countFinished()
+{
+    m_liveOfLastScan = std::max(0, m_liveOfLastScan - 1);
+    if (m_lastScan.due == batchSize() && m_liveOfLastScan == batchSize() / 4)
+        requestScan();
+}
+
+QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString account)
+{
+    const Result<store::AccountRow> row = co_await m_ports.store.find(account);
+    if (!row)
+        co_return fail(row.error());
+    if (row->account.state != core::AccountState::Active)
+        co_return fail(u"conflict"_s,
+                       u"The account is %1, so it is not renewed: make it active first."_s.arg(
+                           toString(row->account.state)),
+                       {{u"state"_s, toString(row->account.state)}});
+    if (everyProviderObserves())
+        co_return fail(u"conflict"_s,
+                       u"Renewing is in observe mode, which calls nothing: set mode = \"renew\"."_s);
+    QList<queue::JobSpec> specs;
+    for (const core::Subscription &subscription : row->subscriptions)
+        specs.append(forcedSpec(subscription));
+    const auto results = co_await m_ports.enqueue(specs);
+    if (!results)
+        co_return fail(results.error());
+    if (results->isEmpty())
+        co_return fail(u"conflict"_s, u"The account has nothing to renew."_s);
+    co_return results->first();
+}
+
+QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
+{
+    if (everyProviderObserves())
+        co_return fail(u"conflict"_s,
+                       u"Renewing is in observe mode, which calls nothing: set mode = \"renew\"."_s);
+    QList<queue::JobSpec> specs;
+    for (const store::AccountRow &row : rows) {
+        if (row.account.state != core::AccountState::Active)
+            continue;
+        for (const core::Subscription &subscription : row.subscriptions)
+            specs.append(forcedSpec(subscription));
+    }
+    int enqueued = 0;
+    QString errorText;
+    co_await enqueue(specs, &enqueued, &errorText);
+    if (!errorText.isEmpty())
+        co_return fail(u"queue_unavailable"_s, errorText, {{u"enqueued"_s, enqueued}});
+    co_return enqueued;
+}
+
+QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
+{
+    const Result<store::AccountRow> row = co_await m_ports.store.find(account);
+    if (!row)
+        co_return fail(row.error());
+    QJsonArray subscriptions;
+    for (const core::Subscription &subscription : row->subscriptions) {
+        const Provider *provider = m_providers.find(subscription.provider);
+        const auto stop = m_breakers.stopOf(row->account);
+        core::ExplainInput input{row->account, subscription, m_ports.clock.nowMs()};
+        input.hasProvider = provider != nullptr;
+        if (provider) {
+            input.observe = provider->observe;
+            input.windowMs = provider->windowMs;
+            input.declaredLifetimeMs = provider->lifetimeMs;
+        }
+        if (stop) {
+            input.stopText = stop->text;
+            input.stopWaitMs = stop->waitMs;
+        }
+        subscriptions.append(core::explain(input));
+    }
+    co_return QJsonObject{{u"account"_s, row->account.id},
+                          {u"state"_s, toString(row->account.state)},
+                          {u"subscriptions"_s, subscriptions}};
+}
+
+QJsonObject RenewalEngine::status() const
+{
+    const QJsonObject lastScan{{u"at"_s, m_lastScan.at},
+                               {u"due"_s, m_lastScan.due},
+                               {u"enqueued"_s, m_lastScan.enqueued},
+                               {u"leaving"_s, m_lastScan.leaving},
+                               {u"error"_s, m_lastScan.errorText}};
+    return {{u"mode"_s, everyProviderObserves() ? u"observe"_s : u"renew"_s},
+            {u"last_scan"_s, lastScan},
+            {u"breakers"_s, m_breakers.open()}};
+}
+
+/// True as well while there is no provider at all: rows are counted and nothing is called.
+bool RenewalEngine::everyProviderObserves() const
+{
+    const auto &all = m_providers.all();
+    return std::all_of(all.begin(), all.end(), [](const Provider &provider) { return provider.observe; });
+}
+
+int RenewalEngine::batchSize() const
+{
+    int size = 0;
+    for (const Provider &provider : m_providers.all())
+        size = std::max(size, provider.batchSize);
+    return size > 0 ? size : mostAtOnce;
+}
+
+} // namespace tidekeeper::renewal

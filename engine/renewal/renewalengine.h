@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "renewal/breakers.h"
+#include "renewal/ports.h"
+#include "renewal/providers.h"
+#include "renewal/removalflow.h"
+#include "renewal/renewalflow.h"
+
+#include <QtCore/QObject>
+#include <QtCore/QTimer>
+
+namespace tidekeeper::renewal {
+
+/// What one scan saw and did.
+struct ScanResult {
+    qint64 at = 0; ///< epoch ms
+    int due = 0; ///< rows, at most the batch size
+    int enqueued = 0; ///< new or promoted jobs; the others were live already
+    int leaving = 0;
+    bool observed = false; ///< nothing was enqueued because every provider only observes
+    QString errorText; ///< why the scan failed; empty = it did not
+};
+
+/// The engine side of every SubscriptionProvider: finds who is due, enqueues, and does the jobs. Selecting calls no
+/// outside API. Main thread.
+class RenewalEngine : public QObject {
+    Q_OBJECT
+
+public:
+    static const QString scanJob; ///< "scan-renewals"
+    static const QString renewJob; ///< "renew"
+    static const QString removeJob; ///< "remove"
+
+    RenewalEngine(Ports ports, Providers &providers, QObject *parent = nullptr);
+
+    /// Asks the store who is due and enqueues them, earliest expiry first.
+    QCoro::Task<ScanResult> scan();
+    /// A scan within a second: accounts changed. Many requests make one scan.
+    void requestScan();
+
+    /// The handler of the three job types.
+    QCoro::Task<queue::JobOutcome> run(queue::Job job);
+
+    /// An operator's "renew now": ahead of all others and without regard to target and back-off. Failures: not_found,
+    /// conflict (the account is not active, or the provider only observes; the text says what to do), redis_*.
+    QCoro::Task<Result<queue::EnqueueResult>> renewNow(QString account);
+    /// The same for many, all of them active; how many jobs are new or promoted.
+    QCoro::Task<Result<int>> renewNow(QList<store::AccountRow> rows);
+
+    QCoro::Task<Result<QJsonObject>> explain(QString account);
+
+    /// {"mode", "last_scan": {…}, "breakers": […]}.
+    QJsonObject status() const;
+    const ScanResult &lastScan() const { return m_lastScan; }
+    QJsonArray openBreakers() const { return m_breakers.open(); }
+
+private:
+    bool everyProviderObserves() const;
+    int batchSize() const;
+    queue::JobSpec renewSpec(const store::DueRow &row) const;
+    QCoro::Task<> enqueue(QList<queue::JobSpec> specs, int *enqueued, QString *errorText);
+    void countFinished();
+
+    Ports m_ports;
+    Providers &m_providers;
+    Breakers m_breakers;
+    RenewalFlow m_renewals;
+    RemovalFlow m_removals;
+    QTimer m_soon;
+    ScanResult m_lastScan;
+    int m_liveOfLastScan = 0;
+};
+
+} // namespace tidekeeper::renewal

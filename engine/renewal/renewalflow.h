@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/applyoutcome.h"
+#include "renewal/breakers.h"
+#include "renewal/ports.h"
+#include "renewal/providers.h"
+
+namespace tidekeeper::renewal {
+
+/// The work of one "renew" job, from the lease on the mailbox to the saved row. Main thread.
+class RenewalFlow {
+public:
+    RenewalFlow(Ports &ports, Providers &providers, Breakers &breakers)
+        : m_ports(ports), m_providers(providers), m_breakers(breakers)
+    { }
+
+    /// Payload: {"account", "subscription", "force"}. The job ends with every outcome: when it is tried again is the
+    /// row's next attempt and nothing else. Only what could not begin, or not be saved, goes back to the queue.
+    QCoro::Task<queue::JobOutcome> run(queue::Job job);
+
+private:
+    QCoro::Task<queue::JobOutcome> renew(store::AccountRow row, core::Subscription subscription,
+                                         const Provider &provider, bool force);
+    QCoro::Task<Result<core::Applied>> save(core::Subscription subscription, core::Outcome outcome,
+                                            core::ApplyContext context);
+    QCoro::Task<Result<>> changeState(core::Account account, core::Outcome outcome, core::AccountState state);
+    void publishBreaker(const core::Account &account, Breakers::Change change,
+                        const core::Outcome &outcome) const;
+
+    Ports &m_ports;
+    Providers &m_providers;
+    Breakers &m_breakers;
+};
+
+} // namespace tidekeeper::renewal
