@@ -6,6 +6,7 @@
 #include "pluginhost/metadataschema.h"
 
 #include <QtCore/QJsonArray>
+#include <QtCore/QRegularExpression>
 
 using namespace Qt::StringLiterals;
 
@@ -60,14 +61,14 @@ void readVersions(const QJsonObject &json, PluginMetadata &metadata, VersionRead
 
 Result<QVersionNumber> parseVersion(const QString &text)
 {
-    qsizetype end = 0;
-    const QVersionNumber version = QVersionNumber::fromString(text, &end);
-    if (version.isNull() || version.segmentCount() > 3 || end != text.size()) {
+    static const QRegularExpression pattern(uR"(^\d{1,9}(\.\d{1,9}){0,2}\z)"_s);
+    if (!pattern.match(text).hasMatch()) {
         return fail(
             u"invalid_version"_s,
             u"This is no version; write up to three numbers with dots between them, such as 1.2.3."_s);
     }
     // QVersionNumber holds 1.2 to be older than 1.2.0.
+    const QVersionNumber version = QVersionNumber::fromString(text);
     return QVersionNumber(version.majorVersion(), version.minorVersion(), version.microVersion());
 }
 

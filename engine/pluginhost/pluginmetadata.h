@@ -40,7 +40,7 @@ Result<PluginMetadata> parseMetadata(const QJsonObject &json);
 /// One sentence for each key that the schema does not know: mistyped ones have no effect.
 QStringList unknownMetadataKeys(const QJsonObject &json);
 
-/// Reads a plugin file without running its code. Failures: not_a_plugin (a sound library that is not ours),
+/// Reads a plugin file without running its code. Failures: not_found, not_a_plugin (a sound library that is not ours),
 /// load_error (no library of this machine, or cut short), wrong_iid, bad_metadata.
 Result<PluginMetadata> readMetadata(const QString &file);
 

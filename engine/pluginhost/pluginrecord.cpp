@@ -136,7 +136,10 @@ std::optional<PluginRecord> readRecord(const QString &file)
 
 Result<PluginMetadata> readMetadata(const QString &file)
 {
-    const std::optional<PluginRecord> record = readRecord(QFileInfo(file).canonicalFilePath());
+    const QString path = QFileInfo(file).canonicalFilePath();
+    if (path.isEmpty())
+        return tidekeeper::fail(u"not_found"_s, u"There is no file %1."_s.arg(file));
+    const std::optional<PluginRecord> record = readRecord(path);
     if (!record)
         return tidekeeper::fail(u"not_a_plugin"_s, u"The file %1 is not a plugin of Tidekeeper."_s.arg(file));
     if (record->failure)
