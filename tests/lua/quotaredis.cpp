@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quotaredis.h"
+
+#include <QtCore/QFile>
+
+namespace tidekeeper::test {
+
+QuotaRedis::QuotaRedis(QStringList serverArguments) : m_server(std::move(serverArguments)) { }
+
+bool QuotaRedis::start()
+{
+    if (!m_server.start())
+        return false;
+    redis::Endpoint endpoint;
+    endpoint.path = m_server.socketPath();
+    m_connection = std::make_unique<redis::RedisConnection>(
+        endpoint, redis::ConnectionOptions{.commandTimeoutMs = 10'000});
+    m_connection->open();
+    if (!QCoro::waitFor(m_connection->waitReady(10'000)))
+        return false;
+    QFile code(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/lua/quota.lua"));
+    if (!code.open(QIODevice::ReadOnly))
+        return false;
+    if (const redis::Value loaded = command({"FUNCTION", "LOAD", code.readAll()}); loaded.isError()) {
+        qWarning("%s", loaded.text.constData());
+        return false;
+    }
+    setLimits({});
+    return true;
+}
+
+void QuotaRedis::restart()
+{
+    command({"FLUSHALL"});
+    setLimits({});
+}
+
+void QuotaRedis::setLimits(const QuotaLimits &limits, const QByteArray &project)
+{
+    command({"DEL", policyKey(project)});
+    publish(limits, project);
+}
+
+void QuotaRedis::changeLimits(const QuotaLimits &limits, qint64 atUs)
+{
+    publish(limits, "default");
+    command({"HSET", policyKey(), "changed_us", QByteArray::number(atUs)});
+}
+
+void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project)
+{
+    const auto n = [](auto value) { return QByteArray::number(qint64(value)); };
+    const redis::Value published = command({"FCALL",
+                                            "tidekeeper_publish_v1",
+                                            "2",
+                                            policyKey(project),
+                                            projectKey(project),
+                                            "account_capacity_milli",
+                                            n(limits.accountCapacity * 1000),
+                                            "account_refill_per_minute",
+                                            n(limits.accountRefill),
+                                            "account_reserve_milli",
+                                            n(double(limits.accountCapacity) * 1000 * limits.accountReserve),
+                                            "project_capacity_milli",
+                                            n(limits.projectCapacity * 1000),
+                                            "project_refill_per_minute",
+                                            n(limits.projectRefill),
+                                            "project_reserve_milli",
+                                            n(double(limits.projectCapacity) * 1000 * limits.projectReserve),
+                                            "key_ttl_ms",
+                                            n(limits.keyTtlMs),
+                                            "enforce",
+                                            n(limits.enforce)});
+    if (published.isError())
+        qFatal("%s", published.text.constData());
+}
+
+QuotaDecision QuotaRedis::at(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project)
+{
+    return decision(command(words(nowUs, ask, project)));
+}
+
+QuotaDecision QuotaRedis::now(const QuotaAsk &ask, const QByteArray &project)
+{
+    return decision(command(words(-1, ask, project)));
+}
+
+redis::Value QuotaRedis::command(const QList<QByteArray> &arguments)
+{
+    const Result<redis::Value> answer = QCoro::waitFor(m_connection->command(arguments));
+    if (!answer)
+        qFatal("%s: %s", arguments.first().constData(), qPrintable(answer.error().text));
+    return *answer;
+}
+
+QMap<QByteArray, QByteArray> QuotaRedis::hash(const QByteArray &key)
+{
+    const redis::Value flat = command({"HGETALL", key});
+    QMap<QByteArray, QByteArray> fields;
+    for (qsizetype i = 0; i + 1 < flat.items.size(); i += 2)
+        fields.insert(flat.items[i].text, flat.items[i + 1].text);
+    return fields;
+}
+
+qint64 QuotaRedis::appendedBytes()
+{
+    for (const QByteArray &line : command({"INFO", "persistence"}).text.split('\n')) {
+        if (line.startsWith("aof_current_size:"))
+            return line.mid(line.indexOf(':') + 1).trimmed().toLongLong();
+    }
+    qFatal("the test's Redis has no append-only file");
+}
+
+QList<QByteArray> QuotaRedis::words(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project)
+{
+    QList<QByteArray> words{"FCALL",
+                            nowUs < 0 ? "tidekeeper_acquire_v1" : "tidekeeper_acquire_at_v1",
+                            ask.id.isEmpty() ? "3" : "4",
+                            accountKey(ask.account, project),
+                            projectKey(project),
+                            policyKey(project)};
+    if (!ask.id.isEmpty())
+        words.append(idKey(ask.account, ask.id));
+    if (nowUs >= 0)
+        words.append(QByteArray::number(nowUs));
+    words.append({ask.cost, ask.lane, ask.maxWaitMs});
+    if (!ask.deadlineUs.isEmpty())
+        words.append(ask.deadlineUs);
+    return words;
+}
+
+QuotaDecision QuotaRedis::decision(const redis::Value &answer)
+{
+    QuotaDecision decision;
+    if (answer.isError()) {
+        decision.error = answer.text;
+        return decision;
+    }
+    if (answer.items.size() != 9)
+        qFatal("the answer has %lld items", qint64(answer.items.size()));
+    const auto item = [&answer](qsizetype i) { return answer.items[i].toInteger(); };
+    return {item(0) == 1, item(1), item(2), answer.items[3].text, item(4), item(5), item(6),
+            item(7),      item(8), {}};
+}
+
+} // namespace tidekeeper::test
