@@ -19,12 +19,12 @@ class PrivateRedis : public QObject {
 
 public:
     struct Options {
-        QString stateDir; ///< redis/ is made inside, 0700
+        QString stateDir = {}; ///< redis/ is made inside, 0700
         QString program = QStringLiteral("redis-server");
         QString appendFsync = QStringLiteral("everysec");
         int startTimeoutMs = 10'000;
         int stopTimeoutMs = 5'000;
-        QStringList extraArguments; ///< for tests
+        QStringList extraArguments = {}; ///< for tests
     };
 
     explicit PrivateRedis(Options options, QObject *parent = nullptr);
@@ -44,7 +44,7 @@ Q_SIGNALS:
 
 private:
     class Private;
-    std::unique_ptr<Private> d;
+    std::shared_ptr<Private> d; ///< shared with the flows under way
 };
 
 } // namespace tidekeeper::redis

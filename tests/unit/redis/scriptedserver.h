@@ -18,10 +18,10 @@ class ScriptedServer : public QObject {
 public:
     using Answer = std::function<QByteArray(const QList<QByteArray> &command)>;
 
-    explicit ScriptedServer(Answer answer) : m_answer(std::move(answer))
+    explicit ScriptedServer(Answer answer, const QString &path = {}) : m_answer(std::move(answer))
     {
         connect(&m_server, &QLocalServer::newConnection, this, [this] { accept(); });
-        m_server.listen(m_folder.filePath(QStringLiteral("server.sock")));
+        m_server.listen(path.isEmpty() ? m_folder.filePath(QStringLiteral("server.sock")) : path);
     }
 
     /// +OK to what a connection says first, +PONG to PING.
