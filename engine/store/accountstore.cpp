@@ -101,6 +101,21 @@ Result<> saveState(QSqlDatabase &db, const core::Account &wanted, qint64 nowMs)
     return followed ? Result<>() : fail(followed.error());
 }
 
+Result<QList<Result<PutResult>>> putRows(QSqlDatabase &db,
+                                         const QList<std::pair<QString, AccountChange>> &rows, qint64 nowMs)
+{
+    AccountWriter writer(db);
+    QList<Result<PutResult>> results;
+    results.reserve(rows.size());
+    for (const auto &[id, change] : rows) {
+        Result<PutResult> result = writer.put(id, change, nowMs);
+        if (!result && result.error().code != "invalid_request"_L1)
+            return fail(result.error());
+        results.append(std::move(result));
+    }
+    return results;
+}
+
 Result<> purgeLeaving(QSqlDatabase &db, const QString &id)
 {
     const Result<qint64> removed = change(db, u"DELETE FROM accounts WHERE id = ? AND state = ?"_s,
@@ -155,21 +170,10 @@ QCoro::Task<Result<AccountRow>> AccountStore::patch(QString id, AccountChange ch
         [id, change, nowMs](QSqlDatabase &db) { return AccountWriter(db).patch(id, change, nowMs); });
 }
 
-QCoro::Task<Result<QList<PutResult>>> AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows,
-                                                           qint64 nowMs)
+QCoro::Task<Result<QList<Result<PutResult>>>>
+AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs)
 {
-    return m_database.transaction([rows, nowMs](QSqlDatabase &db) -> Result<QList<PutResult>> {
-        AccountWriter writer(db);
-        QList<PutResult> results;
-        results.reserve(rows.size());
-        for (const auto &[id, change] : rows) {
-            Result<PutResult> result = writer.put(id, change, nowMs);
-            if (!result)
-                return fail(result.error());
-            results.append(*result);
-        }
-        return results;
-    });
+    return m_database.transaction([rows, nowMs](QSqlDatabase &db) { return putRows(db, rows, nowMs); });
 }
 
 QCoro::Task<Result<>> AccountStore::purge(QString id)

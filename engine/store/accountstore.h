@@ -58,8 +58,10 @@ public:
     /// is leaving comes back.
     QCoro::Task<Result<PutResult>> put(QString id, AccountChange change, qint64 nowMs);
     QCoro::Task<Result<AccountRow>> patch(QString id, AccountChange change, qint64 nowMs);
-    /// As put(), all in one transaction and in this order: every row or, on a failure of the database, none.
-    QCoro::Task<Result<QList<PutResult>>> putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs);
+    /// As put(), in this order and in one transaction. A row that is refused (invalid_request) leaves nothing and does
+    /// not stop the others; on any other failure none is stored.
+    QCoro::Task<Result<QList<Result<PutResult>>>> putAll(QList<std::pair<QString, AccountChange>> rows,
+                                                         qint64 nowMs);
     /// Shreds the grant and forgets an account that is leaving; conflict in any other state (it came back).
     QCoro::Task<Result<>> purge(QString id);
 

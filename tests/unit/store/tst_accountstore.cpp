@@ -47,7 +47,8 @@ private Q_SLOTS:
     void putTellsWhatItDid();
     void newAccountNeedsAnAddress();
     void unknownAccounts();
-    void putAllIsAllOrNothing();
+    void refusedRowLeavesNothingAndStopsNobody();
+    void failureOfTheDatabaseStoresNone();
     void putAllTakesTheLastOfTwo();
     void compareAndSetSavesOnce();
     void compareAndSetStoresUnknownExpiryAsZero();
@@ -137,16 +138,32 @@ void AccountStoreTest::unknownAccounts()
     QCOMPARE(wait(store.compareAndSet(subscription)).error().code, notFound);
 }
 
-void AccountStoreTest::putAllIsAllOrNothing()
+void AccountStoreTest::refusedRowLeavesNothingAndStopsNobody()
 {
     test::TestDatabase database;
     AccountStore store(database.database());
-    const auto result =
-        wait(store.putAll({{u"a1"_s, with(u"kim@example.com"_s)}, {u"a2"_s, AccountChange()}}, now));
-    QVERIFY(!result.has_value());
+    const auto results = *wait(store.putAll({{u"a1"_s, with(u"kim@example.com"_s)},
+                                             {u"a2"_s, AccountChange()},
+                                             {u"a3"_s, with(u"lee@example.com"_s)}},
+                                            now));
+    QVERIFY(results[0].has_value() && !results[1].has_value() && results[2].has_value());
+    QCOMPARE(results[1].error().details.value(u"field"_s).toString(), u"email"_s);
+    for (const QString &table : {u"accounts"_s, u"grants"_s, u"subscriptions"_s})
+        QCOMPARE(database.sql(u"SELECT COUNT(*) FROM "_s + table).toInt(), 2);
+}
+
+// The second grant cannot be written: the rows before it must not stay either.
+void AccountStoreTest::failureOfTheDatabaseStoresNone()
+{
+    test::TestDatabase database;
+    AccountStore store(database.database());
+    database.sql(u"CREATE UNIQUE INDEX once ON grants (key_id)"_s);
+    const auto results = wait(
+        store.putAll({{u"a1"_s, with(u"kim@example.com"_s)}, {u"a2"_s, with(u"lee@example.com"_s)}}, now));
+    QVERIFY(!results.has_value());
+    QCOMPARE(results.error().code, u"database_unavailable"_s);
+    QVERIFY(!results.error().text.contains(u'@'));
     QCOMPARE(database.sql(u"SELECT COUNT(*) FROM accounts"_s).toInt(), 0);
-    QCOMPARE(database.sql(u"SELECT COUNT(*) FROM subscriptions"_s).toInt(), 0);
-    QCOMPARE(database.sql(u"SELECT COUNT(*) FROM grants"_s).toInt(), 0);
 }
 
 void AccountStoreTest::putAllTakesTheLastOfTwo()
@@ -155,7 +172,7 @@ void AccountStoreTest::putAllTakesTheLastOfTwo()
     AccountStore store(database.database());
     const auto result = *wait(
         store.putAll({{u"a1"_s, with(u"kim@example.com"_s)}, {u"a1"_s, with(u"lee@example.com"_s)}}, now));
-    QVERIFY(result[0].created && !result[1].created);
+    QVERIFY(result[0]->created && !result[1]->created);
     QCOMPARE(wait(store.find(u"a1"_s))->account.email, u"lee@example.com"_s);
 }
 
