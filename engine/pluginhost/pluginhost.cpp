@@ -59,7 +59,7 @@ QCoro::Task<> PluginHost::start()
             co_await startWave(wave);
     }
     m_isStarting = false;
-    Q_EMIT startEnded({});
+    Q_EMIT startEnded();
 }
 
 QCoro::Task<> PluginHost::stop()

@@ -64,7 +64,7 @@ public:
 
 Q_SIGNALS:
     void stateChanged(const QString &pluginId);
-    void startEnded(QPrivateSignal);
+    void startEnded();
 
 private:
     /// One plugin file, by the same index as in m_waves.

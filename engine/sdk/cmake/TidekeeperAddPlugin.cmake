@@ -35,9 +35,8 @@ function(tidekeeper_add_plugin id)
         VISIBILITY_INLINES_HIDDEN ON)
 
     # moc compiles the metadata into the library. Ninja sees that a changed JSON file makes moc run again, but
-    # not that the objects with moc's output are stale: without this they would keep the old metadata.
-    set_property(SOURCE ${ARG_SOURCES} "${CMAKE_CURRENT_BINARY_DIR}/${id}_autogen/mocs_compilation.cpp"
-        APPEND PROPERTY OBJECT_DEPENDS "${json}")
+    # not that a source which includes moc's output is stale: without this it would keep the old metadata.
+    set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY OBJECT_DEPENDS "${json}")
 
     if(NOT ARG_NO_INSTALL)
         if(NOT CMAKE_INSTALL_LIBDIR)
