@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/breaker.h"
+
+#include "core/planner.h"
+
+#include <QtTest/QTest>
+
+using namespace tidekeeper::core;
+using Admission = Breaker::Admission;
+
+class TestBreaker : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void opensAtOnceAndAlertsOnce();
+    void oneProbeAtATime();
+    void delayDoublesUpToAQuarterOfAnHour();
+    void successCloses();
+    void inconclusiveProbeIsRepeatedAfterAMinute();
+    void lostProbeIsGivenUp();
+    void operatorForcesAProbe();
+};
+
+void TestBreaker::opensAtOnceAndAlertsOnce()
+{
+    Breaker breaker;
+    QCOMPARE(breaker.admit(0), Admission::Pass);
+    QVERIFY(breaker.fail(0, Admission::Pass));
+    QVERIFY(breaker.isOpen());
+    // 199 others that were under way: no further alert, no longer delay.
+    for (int i = 0; i < 199; ++i)
+        QVERIFY(!breaker.fail(0, Admission::Pass));
+    QCOMPARE(breaker.waitMs(0), minuteMs);
+    QCOMPARE(breaker.admit(minuteMs - 1), Admission::Wait);
+}
+
+void TestBreaker::oneProbeAtATime()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Wait);
+}
+
+void TestBreaker::delayDoublesUpToAQuarterOfAnHour()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    qint64 now = 0;
+    for (const qint64 minutes : {1, 2, 4, 8, 15, 15, 15}) {
+        QCOMPARE(breaker.waitMs(now), minutes * minuteMs);
+        now += minutes * minuteMs;
+        QCOMPARE(breaker.admit(now), Admission::Probe);
+        QVERIFY(!breaker.fail(now, Admission::Probe));
+    }
+}
+
+void TestBreaker::successCloses()
+{
+    Breaker breaker;
+    QVERIFY(!breaker.succeed());
+    breaker.fail(0, Admission::Pass);
+    QVERIFY(breaker.succeed());
+    QCOMPARE(breaker.admit(0), Admission::Pass);
+    QVERIFY(breaker.fail(0, Admission::Pass)); // a new incident is a new alert
+}
+
+void TestBreaker::inconclusiveProbeIsRepeatedAfterAMinute()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    breaker.inconclusive(minuteMs + 5'000, Admission::Probe);
+    QVERIFY(breaker.isOpen());
+    QCOMPARE(breaker.waitMs(minuteMs + 5'000), minuteMs);
+    breaker.inconclusive(minuteMs + 9'000, Admission::Wait);
+    QCOMPARE(breaker.waitMs(minuteMs + 5'000), minuteMs);
+}
+
+void TestBreaker::lostProbeIsGivenUp()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    QCOMPARE(breaker.admit(2 * minuteMs), Admission::Probe);
+}
+
+void TestBreaker::operatorForcesAProbe()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(1'000, true), Admission::Probe);
+}
+
+QTEST_APPLESS_MAIN(TestBreaker)
+#include "tst_breaker.moc"

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/explain.h"
+
+#include <QtCore/QJsonArray>
+#include <QtTest/QTest>
+
+using namespace Qt::StringLiterals;
+using namespace tidekeeper::core;
+
+namespace {
+
+constexpr qint64 now = 1'800'000'000'000; // 2027-01-15 08:00:00 UTC
+
+ExplainInput input()
+{
+    ExplainInput input;
+    input.nowMs = now;
+    input.account.id = u"a"_s;
+    input.subscription.id = u"a/gmail"_s;
+    input.subscription.provider = u"gmail"_s;
+    input.subscription.expiresAt = now + 5 * dayMs;
+    input.subscription.lastSuccessAt = now - 2 * dayMs;
+    input.subscription.nextTargetAt = now - hourMs;
+    return input;
+}
+
+} // namespace
+
+class TestExplain : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void summary_data();
+    void summary();
+    void factsAreThere();
+};
+
+void TestExplain::summary_data()
+{
+    QTest::addColumn<ExplainInput>("given");
+    QTest::addColumn<bool>("due");
+    QTest::addColumn<QString>("begins");
+    const auto row = [](const char *name, bool due, const QString &begins, auto change) {
+        ExplainInput given = input();
+        change(given);
+        QTest::newRow(name) << given << due << begins;
+    };
+    row("due", true, u"Due since 2027-01-15 07:00:00 UTC."_s, [](ExplainInput &) {});
+    row("no watch", true, u"Due: there is no watch"_s, [](ExplainInput &i) { i.subscription.expiresAt = 0; });
+    row("its turn comes", false, u"Not due: its turn is in 3 hours, at 2027-01-15 11:00:00 UTC."_s,
+        [](ExplainInput &i) { i.subscription.nextTargetAt = now + 3 * hourMs; });
+    row("back-off", false, u"Not due: the next attempt is in 5 minutes. Gmail answered 503."_s,
+        [](ExplainInput &i) {
+            i.subscription.nextAttemptAt = now + 5 * minuteMs;
+            i.subscription.errorText = u"Gmail answered 503."_s;
+        });
+    row("breaker", true, u"Due, but renewals wait for a fault of configuration: Wrong secret."_s,
+        [](ExplainInput &i) { i.stopText = u"Wrong secret."_s; });
+    row("observe", true, u"Due, but renewing only observes"_s, [](ExplainInput &i) { i.observe = true; });
+    row("no plugin", true, u"Not renewed: no running plugin provides \"gmail\"."_s,
+        [](ExplainInput &i) { i.hasProvider = false; });
+    row("paused", false, u"Not due: the account is paused."_s,
+        [](ExplainInput &i) { i.account.state = AccountState::Paused; });
+    row("needs reauth", false, u"Not due: the user has to consent again (reason: invalid_grant)."_s,
+        [](ExplainInput &i) {
+            i.account.state = AccountState::NeedsReauth;
+            i.account.stateReason = u"invalid_grant"_s;
+        });
+    row("parked", false, u"Not due: the account is parked (reason: domain_policy)."_s, [](ExplainInput &i) {
+        i.account.state = AccountState::Parked;
+        i.account.stateReason = u"domain_policy"_s;
+    });
+    row("leaving", false, u"Not due: the account is leaving"_s,
+        [](ExplainInput &i) { i.account.state = AccountState::Leaving; });
+}
+
+void TestExplain::summary()
+{
+    QFETCH(ExplainInput, given);
+    QFETCH(bool, due);
+    QFETCH(QString, begins);
+    const QJsonObject result = explain(given);
+    QCOMPARE(result.value("due"_L1).toBool(), due);
+    const QString text = result.value("summary"_L1).toString();
+    QVERIFY2(text.startsWith(begins), qPrintable(text));
+}
+
+void TestExplain::factsAreThere()
+{
+    ExplainInput given = input();
+    given.subscription.errorClass = u"transient"_s;
+    given.subscription.errorCode = u"http_503"_s;
+    given.subscription.errorText = u"Gmail answered 503."_s;
+    given.subscription.errorAt = now - hourMs;
+    given.subscription.attempts = 4;
+    const QJsonObject result = explain(given);
+    QStringList sentences;
+    const QJsonArray array = result.value("sentences"_L1).toArray();
+    for (const QJsonValue &sentence : array)
+        sentences.append(sentence.toString());
+    QCOMPARE(sentences.size(), 4);
+    QCOMPARE(sentences[0], u"The watch lasts another 5 days, until 2027-01-20 08:00:00 UTC."_s);
+    QCOMPARE(sentences[1], u"The last success was 2 days ago, at 2027-01-13 08:00:00 UTC."_s);
+    QVERIFY(sentences[2].startsWith(u"It is renewed 6 days before it lapses"_s));
+    QCOMPARE(sentences[3],
+             u"Since 2027-01-15 07:00:00 UTC it fails as transient (http_503), after 4 attempts and 0 "
+             u"deferrals: Gmail "
+             "answered 503."_s);
+    QCOMPARE(result.value("band"_L1).toString(), u"delayed"_s);
+    QCOMPARE(result.value("window_ms"_L1).toInteger(), 6 * dayMs);
+}
+
+QTEST_APPLESS_MAIN(TestExplain)
+#include "tst_explain.moc"
