@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/session.h"
+
+// Each adds its verbs to the program.
+namespace tidekeeper::cli {
+
+void addStatus(CLI::App &app, Session &session);
+void addAccounts(CLI::App &app, Session &session);
+void addImport(CLI::App &accounts, Session &session); ///< accounts import
+void addLimiter(CLI::App &app, Session &session); ///< limiter, buckets
+void addSchedules(CLI::App &app, Session &session);
+void addCron(CLI::App &app, Session &session);
+void addQueue(CLI::App &app, Session &session);
+void addPlugins(CLI::App &app, Session &session); ///< plugins, plugin check
+void addConfig(CLI::App &app, Session &session);
+
+} // namespace tidekeeper::cli

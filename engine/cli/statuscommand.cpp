@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+#include "cli/humanize.h"
+
+#include <QtCore/QDateTime>
+#include <QtCore/QJsonArray>
+
+namespace tidekeeper::cli {
+
+using namespace Qt::StringLiterals;
+
+namespace {
+
+QString counts(const QJsonObject &object, const QStringList &names)
+{
+    QStringList parts;
+    for (const QString &name : names)
+        parts.append(name + u' ' + number(object[name].toInteger()));
+    return parts.join(u", "_s);
+}
+
+QString nearestExpiry(const QJsonValue &nearest, qint64 nowMs)
+{
+    if (!nearest.isObject())
+        return u"none"_s;
+    const qint64 at = nearest["expires_at"_L1].toInteger();
+    return u"%1 (%2, account %3)"_s.arg(relative(at, nowMs), instant(at), nearest["account"_L1].toString());
+}
+
+QString redisLine(const QJsonObject &redis)
+{
+    if (!redis["connected"_L1].toBool())
+        return u"not connected"_s;
+    return u"connected, version %1%2"_s.arg(redis["version"_L1].toString(),
+                                            redis["embedded"_L1].toBool() ? u", embedded"_s : QString());
+}
+
+QString pluginsLine(const QJsonObject &plugins)
+{
+    return u"%1 of %2 running"_s.arg(number(plugins["running"_L1].toInteger()),
+                                     number(plugins["total"_L1].toInteger()));
+}
+
+QString lastScan(const QJsonObject &scan, qint64 nowMs)
+{
+    const qint64 at = scan["last_at"_L1].toInteger();
+    return at == 0 ? u"none yet"_s : relative(at, nowMs);
+}
+
+/// What needs a person, in sentences.
+QStringList attention(const QJsonObject &overview)
+{
+    QStringList sentences;
+    for (const QJsonValue &problem : overview["problems"_L1].toArray())
+        sentences.append(problem["text"_L1].toString());
+    const qint64 expired = overview["accounts"_L1]["active_band"_L1]["expired"_L1].toInteger();
+    if (expired > 0)
+        sentences.append(u"%1 active accounts have a lapsed watch."_s.arg(number(expired)));
+    return sentences;
+}
+
+void printOverview(Session &session, const QJsonObject &overview)
+{
+    const QJsonObject accounts = overview["accounts"_L1].toObject();
+    const QJsonObject queue = overview["queue"_L1].toObject();
+    const qint64 nowMs = overview["now"_L1].toInteger(QDateTime::currentMSecsSinceEpoch());
+    const auto line = [&](const QString &name, const QString &value) {
+        session.print(name.leftJustified(16) + printable(value) + u'\n');
+    };
+    line(u"Engine"_s,
+         u"%1%2"_s.arg(overview["version"_L1].toString(),
+                       overview["leader"_L1].toBool() ? u", leader"_s : QString()));
+    line(u"Accounts"_s, number(accounts["total"_L1].toInteger()));
+    line(u"  by state"_s,
+         counts(accounts["state"_L1].toObject(),
+                {u"active"_s, u"paused"_s, u"needs_reauth"_s, u"parked"_s, u"leaving"_s}));
+    line(u"Active watches"_s,
+         counts(accounts["active_band"_L1].toObject(),
+                {u"healthy"_s, u"delayed"_s, u"late"_s, u"critical"_s, u"expired"_s, u"none"_s}));
+    line(u"  next to lapse"_s, nearestExpiry(accounts["nearest_expiry"_L1], nowMs));
+    line(u"  due now"_s, number(accounts["due"_L1].toInteger()));
+    line(u"Last scan"_s, lastScan(overview["scan"_L1].toObject(), nowMs));
+    line(u"Queue"_s, counts(queue, {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s}));
+    line(u"Redis"_s, redisLine(overview["redis"_L1].toObject()));
+    line(u"Plugins"_s, pluginsLine(overview["plugins"_L1].toObject()));
+    for (const QString &sentence : attention(overview))
+        line(u"ATTENTION"_s, sentence);
+}
+
+Result<ExitCode> status(Session &session)
+{
+    const Result<QJsonObject> overview = session.get(u"/api/v1/overview"_s);
+    if (!overview)
+        return fail(overview.error());
+    if (session.json)
+        session.print(*overview);
+    else
+        printOverview(session, *overview);
+    return attention(*overview).isEmpty() ? ExitCode::Ok : ExitCode::Attention;
+}
+
+} // namespace
+
+void addStatus(CLI::App &app, Session &session)
+{
+    CLI::App *command = app.add_subcommand("status", "How the engine is; exit code 4 when it needs a person");
+    session.onCalled(command, [&session] { return status(session); });
+}
+
+} // namespace tidekeeper::cli
