@@ -18,6 +18,7 @@ class Heartbeat::Beat : public QObject {
 public:
     struct Holding {
         QByteArray owner;
+        QByteArray nextOwner;
         qint64 ttlMs = 0;
         QDeadlineTimer until;
     };
@@ -63,8 +64,11 @@ private:
         QList<QByteArray> pairs{QByteArray::number(m_options.leaseMs)};
         const QMutexLocker lock(&mutex);
         for (auto it = jobs.cbegin(); it != jobs.cend(); ++it) {
-            if (!it->until.hasExpired())
-                pairs << it.key().toUtf8() << it->owner;
+            if (it->until.hasExpired())
+                continue;
+            pairs << it.key().toUtf8() << it->owner;
+            if (!it->nextOwner.isEmpty())
+                pairs << it.key().toUtf8() << it->nextOwner;
         }
         if (pairs.size() > 1)
             call(*m_queueLibrary, "tidekeeper_heartbeat_v1", queuePrefix(m_options.queue), pairs);
@@ -108,10 +112,10 @@ Heartbeat::~Heartbeat()
     m_thread.wait();
 }
 
-void Heartbeat::add(const QString &job, const QByteArray &owner)
+void Heartbeat::add(const QString &job, const QByteArray &owner, const QByteArray &nextOwner)
 {
     const QMutexLocker lock(&m_beat->mutex);
-    m_beat->jobs.insert(job, {owner, 0, QDeadlineTimer(m_beat->options().longestRunMs)});
+    m_beat->jobs.insert(job, {owner, nextOwner, 0, QDeadlineTimer(m_beat->options().longestRunMs)});
 }
 
 void Heartbeat::remove(const QString &job)
@@ -123,7 +127,7 @@ void Heartbeat::remove(const QString &job)
 void Heartbeat::keepLease(const QString &name, const QByteArray &owner, qint64 ttlMs)
 {
     const QMutexLocker lock(&m_beat->mutex);
-    m_beat->leases.insert(name, {owner, ttlMs, QDeadlineTimer(m_beat->options().longestRunMs)});
+    m_beat->leases.insert(name, {owner, {}, ttlMs, QDeadlineTimer(m_beat->options().longestRunMs)});
 }
 
 void Heartbeat::dropLease(const QString &name)

@@ -23,8 +23,9 @@ public:
     Heartbeat(redis::Endpoint endpoint, Options options);
     ~Heartbeat(); ///< stops the thread; the leases run out by themselves
 
-    /// From now on extends what this owner holds; a second call for a job counts its run from now.
-    void add(const QString &job, const QByteArray &owner);
+    /// From now on extends what this owner holds; a second call for a job counts its run from now. nextOwner: a
+    /// token that may already have taken the owner's place, while the answer that says so is under way.
+    void add(const QString &job, const QByteArray &owner, const QByteArray &nextOwner = {});
     void remove(const QString &job);
 
     /// Renews the named lease with every beat, for the same longest run.

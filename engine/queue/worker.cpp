@@ -97,6 +97,7 @@ void Worker::start()
     redis::ConnectionOptions connection;
     connection.clientName = "tidekeeper-worker";
     m_waiter = std::make_unique<redis::RedisConnection>(m_endpoint, connection);
+    connect(m_waiter.get(), &redis::RedisConnection::ready, this, &Worker::look);
     m_waiter->open();
     m_heartbeat = std::make_unique<Heartbeat>(
         m_endpoint,
@@ -115,6 +116,7 @@ void Worker::look()
     if (m_stopping || m_looking || room <= 0)
         return;
     m_looking = true;
+    m_lookTimer.stop();
     const QList<QByteArray> arguments{m_consumer, QByteArray::number(room),
                                       QByteArray::number(m_options.leaseMs),
                                       QByteArray::number(m_options.maxStarts), randomToken()};
@@ -130,6 +132,7 @@ void Worker::look()
 
 void Worker::onTaken(const Result<redis::Value> &reply, int asked)
 {
+    m_looking = false;
     m_taking = reply && !reply->isError() && reply->items.size() == 5;
     if (!m_taking)
         return lookIn(retryLookMs);
@@ -142,10 +145,11 @@ void Worker::onTaken(const Result<redis::Value> &reply, int asked)
     if (!stalled.items.isEmpty())
         Q_EMIT jobsStalled(texts(stalled));
     startPrefetched();
-    if (jobs.items.size() < asked && !m_stopping)
-        return waitForWork(seen, dueIn.toInteger());
-    m_looking = false;
-    look();
+    if (jobs.items.size() == asked)
+        return look();
+    if (dueIn.toInteger() >= 0 && dueIn.toInteger() < m_options.longestWaitMs)
+        lookIn(static_cast<int>(dueIn.toInteger()));
+    waitForWork(seen);
 }
 
 void Worker::accept(const redis::Value &fields)
@@ -166,39 +170,34 @@ void Worker::accept(const redis::Value &fields)
     m_prefetched.insert(job.urgent ? firstNormal : m_prefetched.end(), std::move(job));
 }
 
-void Worker::waitForWork(const redis::Value &seen, qint64 dueInMs)
+/// Blocks until an entry is added to one of the streams. Redis ends such waits up to 100 ms late, so what is due
+/// at a known time is left to the timer.
+void Worker::waitForWork(const redis::Value &seen)
 {
-    const qint64 longest = m_options.longestWaitMs;
-    const qint64 blockMs = std::clamp<qint64>(dueInMs < 0 ? longest : dueInMs, 1, longest);
-    const QList<QByteArray> command{"XREAD",
-                                    "COUNT",
-                                    "1",
-                                    "BLOCK",
-                                    QByteArray::number(blockMs),
-                                    "STREAMS",
-                                    m_prefix + ":stream:urgent",
-                                    m_prefix + ":stream:normal",
-                                    m_prefix + ":wake",
-                                    seen.items[0].text,
-                                    seen.items[1].text,
-                                    seen.items[2].text};
+    if (m_blocked || m_stopping)
+        return;
+    m_blocked = true;
+    QList<QByteArray> command{"XREAD",  "COUNT", "1", "BLOCK", QByteArray::number(m_options.longestWaitMs),
+                              "STREAMS"};
+    command << m_prefix + ":stream:urgent" << m_prefix + ":stream:normal" << m_prefix + ":wake";
+    for (const redis::Value &id : seen.items)
+        command << id.text;
     const QPointer<Worker> self(this);
     m_waiter->send(
         command,
         [self](const Result<redis::Value> &reply) {
             if (!self)
                 return;
+            self->m_blocked = false;
             if (!reply || reply->isError())
                 return self->lookIn(retryLookMs);
-            self->m_looking = false;
             self->look();
         },
-        static_cast<int>(blockMs) + callTimeoutMs);
+        m_options.longestWaitMs + callTimeoutMs);
 }
 
 void Worker::lookIn(int ms)
 {
-    m_looking = false;
     if (!m_stopping)
         m_lookTimer.start(ms);
 }
@@ -218,6 +217,7 @@ QCoro::Task<> Worker::run(Job job)
 {
     const QPointer<Worker> alive(this);
     const QByteArray claim = std::exchange(job.owner, randomToken());
+    m_heartbeat->add(job.id, claim, job.owner);
     QList<QByteArray> arguments{job.id.toUtf8(), claim, job.owner, QByteArray::number(m_options.leaseMs)};
     const Result<redis::Value> started =
         co_await callFunction(m_library, "tidekeeper_start_v1", m_prefix, std::move(arguments));
@@ -242,7 +242,8 @@ QCoro::Task<> Worker::run(Job job)
     if (m_heartbeat)
         m_heartbeat->remove(job.id);
     startPrefetched();
-    look();
+    if (!m_blocked) // otherwise the queue is empty, and says so when it no longer is
+        look();
 }
 
 QCoro::Task<JobOutcome> Worker::outcomeOf(Job job)

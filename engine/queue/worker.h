@@ -67,7 +67,7 @@ private:
     void lookIn(int ms);
     void onTaken(const Result<redis::Value> &reply, int asked);
     void accept(const redis::Value &fields);
-    void waitForWork(const redis::Value &seen, qint64 dueInMs);
+    void waitForWork(const redis::Value &seen);
     void startPrefetched();
     QCoro::Task<> run(Job job);
     QCoro::Task<JobOutcome> outcomeOf(Job job);
@@ -91,7 +91,8 @@ private:
     QTimer m_reapTimer;
     QByteArray m_reapCursor = "0";
     bool m_stopping = false;
-    bool m_looking = false;
+    bool m_looking = false; ///< a take is under way
+    bool m_blocked = false; ///< the waiter waits for new entries
     bool m_taking = false;
 };
 
