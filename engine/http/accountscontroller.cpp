@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/accountscontroller.h"
+
+#include "http/accountimport.h"
+#include "http/accountlistrequest.h"
+#include "http/accountview.h"
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::http {
+
+using core::AccountState;
+
+AccountsController::AccountsController(Router &router, store::AccountStore &accounts,
+                                       const oauth::Sealing &sealing, const Clock &clock,
+                                       AccountsOptions options, std::function<void()> changed)
+    : m_accounts(accounts), m_reader(std::move(options.projects), sealing), m_clock(clock),
+      m_windowMs(options.windowMs), m_changed(std::move(changed))
+{
+    const auto all = u"/api/v1/accounts"_s;
+    const auto one = u"/api/v1/accounts/{id}"_s;
+    const auto route = [&](Method method, const QString &path, Role role, auto member) {
+        router.add(method, path, role,
+                   [this, member](Request request) { return (this->*member)(std::move(request)); });
+    };
+    route(Method::Get, all, Role::Viewer, &AccountsController::list);
+    route(Method::Post, all + u"/import"_s, Role::Operator, &AccountsController::importLines);
+    route(Method::Get, one, Role::Viewer, &AccountsController::get);
+    route(Method::Put, one, Role::Operator, &AccountsController::put);
+    route(Method::Patch, one, Role::Operator, &AccountsController::patch);
+    const auto becomes = [&](Method method, const QString &path, AccountState state, int status) {
+        router.add(method, path, Role::Operator, [this, state, status](Request request) {
+            return setState(std::move(request), state, status);
+        });
+    };
+    becomes(Method::Post, one + u"/pause"_s, AccountState::Paused, 200);
+    becomes(Method::Post, one + u"/resume"_s, AccountState::Active, 200);
+    // Accepted: the watch is stopped and the account forgotten by the renewal, which may have to wait for Google.
+    becomes(Method::Delete, one, AccountState::Leaving, 202);
+}
+
+Response AccountsController::shown(const store::AccountRow &row, int status) const
+{
+    return Response::json(protocol::toJson(accountView(row, m_clock.nowMs(), m_windowMs)), status);
+}
+
+QCoro::Task<Response> AccountsController::list(Request request)
+{
+    const Result<store::AccountFilter> filter = accountFilter(request);
+    if (!filter)
+        co_return Response::problem(filter.error());
+    const qint64 nowMs = m_clock.nowMs();
+    const Result<store::AccountPage> page = co_await m_accounts.list(*filter, nowMs, m_windowMs);
+    if (!page)
+        co_return Response::problem(page.error());
+    co_return Response::json(protocol::toJson(accountListView(*page, nowMs, m_windowMs)));
+}
+
+QCoro::Task<Response> AccountsController::get(Request request)
+{
+    const Result<store::AccountRow> row = co_await m_accounts.find(request.parameters[u"id"_s]);
+    co_return row ? shown(*row, 200) : Response::problem(row.error());
+}
+
+QCoro::Task<Response> AccountsController::put(Request request)
+{
+    const Result<QString> id = AccountRequestReader::checkedId(request.parameters[u"id"_s]);
+    if (!id)
+        co_return Response::problem(id.error());
+    const Result<QJsonObject> body = jsonObject(request);
+    if (!body)
+        co_return Response::problem(body.error());
+    const Result<store::AccountChange> change = m_reader.read(*id, *body);
+    if (!change)
+        co_return Response::problem(change.error());
+    const Result<store::PutResult> result = co_await m_accounts.put(*id, *change, m_clock.nowMs());
+    if (!result)
+        co_return Response::problem(result.error());
+    if (result->changed)
+        m_changed();
+    co_return shown(result->row, result->created ? 201 : 200);
+}
+
+QCoro::Task<Response> AccountsController::patch(Request request)
+{
+    const QString id = request.parameters[u"id"_s];
+    const Result<QJsonObject> body = jsonObject(request);
+    if (!body)
+        co_return Response::problem(body.error());
+    const Result<store::AccountChange> change = m_reader.read(id, *body);
+    if (!change)
+        co_return Response::problem(change.error());
+    const Result<store::AccountRow> row = co_await m_accounts.patch(id, *change, m_clock.nowMs());
+    if (!row)
+        co_return Response::problem(row.error());
+    m_changed();
+    co_return shown(*row, 200);
+}
+
+QCoro::Task<Response> AccountsController::setState(Request request, AccountState state, int status)
+{
+    store::AccountChange change;
+    change.state = state;
+    const QString id = request.parameters[u"id"_s];
+    const Result<store::AccountRow> row = co_await m_accounts.patch(id, change, m_clock.nowMs());
+    if (!row)
+        co_return Response::problem(row.error());
+    m_changed();
+    co_return shown(*row, status);
+}
+
+QCoro::Task<Response> AccountsController::importLines(Request request)
+{
+    const Result<ImportLines> lines = readImport(request.body, m_reader);
+    if (!lines)
+        co_return Response::problem(lines.error());
+    const auto stored = co_await m_accounts.putAll(lines->rows, m_clock.nowMs());
+    if (!stored)
+        co_return Response::problem(stored.error());
+    const protocol::ImportView view = importView(*lines, *stored);
+    if (view.created + view.updated > 0)
+        m_changed();
+    co_return Response::json(protocol::toJson(view));
+}
+
+} // namespace tidekeeper::http
