@@ -28,7 +28,6 @@ QJsonObject usageOf(Usage &usage, qint64 nowUs)
         {u"units"_s, usage.units},
         {u"units_last_60s"_s, usage.minute.sum(nowUs)},
         {u"units_worst_60s"_s, usage.minute.worst()},
-        {u"units_worst_18s"_s, usage.burst.worst()},
     };
 }
 
@@ -54,6 +53,7 @@ QJsonObject accountOf(const World &world, User &user)
     account.insert(u"email"_s, user.email);
     account.insert(u"project_id"_s, user.project->id);
     account.insert(u"history_id"_s, QString::number(user.mailbox->historyId()));
+    account.insert(u"units_worst_18s"_s, user.usage.burst.worst());
     account.insert(u"in_flight"_s, user.usage.inFlight);
     account.insert(u"in_flight_worst"_s, user.usage.worstInFlight);
     account.insert(u"watch"_s, user.watch ? QJsonValue(watchOf(*user.watch)) : QJsonValue());

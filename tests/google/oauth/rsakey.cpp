@@ -17,6 +17,13 @@ Bio reader(const QByteArray &pem)
     return {BIO_new_mem_buf(pem.constData(), int(pem.size())), &BIO_free};
 }
 
+QByteArray written(const Bio &writer)
+{
+    char *text = nullptr;
+    const long size = BIO_get_mem_data(writer.get(), &text);
+    return {text, size};
+}
+
 const unsigned char *bytes(const QByteArray &array)
 {
     return reinterpret_cast<const unsigned char *>(array.constData());
@@ -49,13 +56,18 @@ std::optional<RsaKey> RsaKey::fromPrivatePem(const QByteArray &pem)
     return isRsa(key.m_key.get()) ? std::optional(key) : std::nullopt;
 }
 
+QByteArray RsaKey::publicPem() const
+{
+    const Bio writer(BIO_new(BIO_s_mem()), &BIO_free);
+    PEM_write_bio_PUBKEY(writer.get(), m_key.get());
+    return written(writer);
+}
+
 QByteArray RsaKey::privatePem() const
 {
     const Bio writer(BIO_new(BIO_s_mem()), &BIO_free);
     PEM_write_bio_PrivateKey(writer.get(), m_key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-    char *text = nullptr;
-    const long size = BIO_get_mem_data(writer.get(), &text);
-    return {text, size};
+    return written(writer);
 }
 
 bool RsaKey::verifyRs256(const QByteArray &text, const QByteArray &signature) const

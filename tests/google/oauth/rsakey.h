@@ -17,6 +17,7 @@ public:
     static std::optional<RsaKey> fromPublicPem(const QByteArray &pem); ///< nothing unless an RSA public key
     static std::optional<RsaKey> fromPrivatePem(const QByteArray &pem);
 
+    QByteArray publicPem() const;
     QByteArray privatePem() const; ///< PKCS#8, as in Google's key files
 
     bool verifyRs256(const QByteArray &text, const QByteArray &signature) const;

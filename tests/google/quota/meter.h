@@ -11,7 +11,7 @@ namespace tidekeeper::googlesim {
 /// What one user of a project, or a project as a whole, has used.
 struct Usage {
     SlidingWindow minute{60'000'000};
-    SlidingWindow burst{18'000'000};
+    SlidingWindow burst{18'000'000}; ///< of users only
     int inFlight = 0;
     int worstInFlight = 0;
     qint64 calls = 0; ///< asked with a good token, whatever came back
