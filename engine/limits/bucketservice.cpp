@@ -263,6 +263,8 @@ void BucketService::redisIsAway(const Call &call, const QString &why)
     answer.granted = true;
     answer.degraded = true;
     answer.cost = call.cost;
+    answer.accountCapacity = call.project->policy.account.capacity * 1000;
+    answer.projectCapacity = call.project->policy.project.capacity * 1000;
     finish(call, answer);
 }
 

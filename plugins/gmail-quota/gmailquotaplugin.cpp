@@ -94,7 +94,12 @@ QJsonObject GmailQuotaPlugin::describe() const
         project[u"warnings"_s] = QJsonArray::fromStringList(m_warnings.value(quota.key()));
         projects[quota.key()] = project;
     }
-    return {{u"name"_s, limiterName}, {u"projects"_s, projects}};
+    return {
+        {u"name"_s, limiterName},
+        {u"enforce"_s, m_settings["enforce"_L1]},
+        {u"fail_open"_s, m_settings["fail_open"_L1]},
+        {u"projects"_s, projects},
+    };
 }
 
 void GmailQuotaPlugin::acquire(const QuotaRequest &request, QuotaReply *reply)
