@@ -180,3 +180,15 @@ redis.register_function('tidekeeper_counts_v1', function(keys, args)
         redis.call('ZCARD', k.running), redis.call('ZCARD', k.dead), redis.call('ZCARD', k.discarded),
         math.max(0, urgentAge, normalAge), tonumber(redis.call('GET', k.lost) or '0')}
 end)
+
+-- Schedules ---------------------------------------------------------------------------------------------------
+
+-- args: schedule ids → for each {nominal, fired_at, result, job}, empty strings where nothing is known
+redis.register_function('tidekeeper_schedules_v1', function(keys, args)
+    local k, states = places(keys[1]), {}
+    for i, id in ipairs(args) do
+        local f = redis.call('HMGET', k.schedule .. id, 'nominal', 'fired_at', 'result', 'job')
+        states[i] = {f[1] or '', f[2] or '', f[3] or '', f[4] or ''}
+    end
+    return states
+end)

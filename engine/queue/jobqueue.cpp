@@ -100,6 +100,27 @@ QCoro::Task<Result<FireResult>> JobQueue::fire(Fire fire, std::optional<JobSpec>
     co_return result;
 }
 
+QCoro::Task<Result<QList<ScheduleState>>> JobQueue::scheduleStates(QStringList schedules)
+{
+    QList<QByteArray> arguments;
+    for (const QString &id : schedules)
+        arguments.append(id.toUtf8());
+    const Result<redis::Value> reply = co_await callFunction(m_library, "tidekeeper_schedules_v1",
+                                                             queuePrefix(m_name), std::move(arguments));
+    if (!reply)
+        co_return fail(reply.error());
+    QList<ScheduleState> states;
+    for (const redis::Value &state : reply->items) {
+        const auto &f = state.items;
+        states.append(
+            {f[0].toInteger(), f[1].toInteger(), QString::fromUtf8(f[2].text), QString::fromUtf8(f[3].text)});
+    }
+    if (states.size() != schedules.size())
+        co_return fail(u"functions_refused"_s,
+                       u"Redis answered the state of schedules in an unknown form."_s);
+    co_return states;
+}
+
 QCoro::Task<Result<>> JobQueue::fence(QString leaseName, qint64 term)
 {
     QList<QByteArray> arguments{leaseName.toUtf8(), QByteArray::number(term)};

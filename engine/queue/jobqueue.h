@@ -44,6 +44,13 @@ struct FireResult {
     QString job;
 };
 
+struct ScheduleState {
+    qint64 nominalMs = 0; ///< of the last tick; 0 = never
+    qint64 firedAt = 0; ///< epoch ms, Redis time
+    QString result; ///< of its job, as FireResult; empty = none
+    QString job;
+};
+
 /// The producers' side of a queue on Redis Streams: two streams ("urgent" first, "normal"), at least once, one
 /// live job per dedupe key. Thread of its connection. Failures: redis_*, stale_term (details "term", the newer
 /// one), invalid_request, functions_refused.
@@ -57,6 +64,8 @@ public:
 
     /// Moves the schedule's nominal time and enqueues in one step. job: nothing = only move the time.
     QCoro::Task<Result<FireResult>> fire(Fire fire, std::optional<JobSpec> job);
+    /// What is known of each of these schedules, in order.
+    QCoro::Task<Result<QList<ScheduleState>>> scheduleStates(QStringList schedules);
     /// From now on smaller terms of this lease are refused here.
     QCoro::Task<Result<>> fence(QString leaseName, qint64 term);
 

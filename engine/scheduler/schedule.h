@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/schedulepolicy.h"
+#include "queue/jobqueue.h"
+
+namespace tidekeeper::scheduler {
+
+/// One named schedule, as declared with what an operator changed since laid over it.
+struct Schedule {
+    QString id;
+    QString title;
+    core::Trigger trigger;
+    core::Misfire misfire = core::Misfire::Coalesce;
+    int misfireCap = 10;
+    bool queueOne = false; ///< overlap "queue-one"; otherwise "skip"
+    qint64 offsetMs = 0; ///< stable, from jitter_ms
+    bool paused = false;
+    std::optional<queue::JobSpec> job;
+
+    /// {"id", "title", "cron" or "interval_ms", "zone", "misfire": "coalesce" | "skip" | "each", "misfire_cap",
+    /// "overlap": "skip" | "queue-one", "jitter_ms", "paused", "job": {"type", "payload", "dedupe", "urgent"}}.
+    /// Failures: invalid_request, invalid_cron, unknown_zone; details "field".
+    static Result<Schedule> fromJson(const QJsonObject &json);
+};
+
+/// The fields that an operator may change; others are refused by name. A cron pattern replaces an interval and
+/// the other way round.
+Result<QJsonObject> withChange(QJsonObject schedule, const QJsonObject &change);
+
+} // namespace tidekeeper::scheduler
