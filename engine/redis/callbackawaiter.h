@@ -15,6 +15,7 @@ class CallbackAwaiter {
 public:
     explicit CallbackAwaiter(Start start) : m_start(std::move(start)) { }
 
+    // NOLINTBEGIN(readability-identifier-naming): the names of the language
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> waiting)
     {
@@ -24,6 +25,7 @@ public:
         });
     }
     Answer await_resume() { return std::move(*m_answer); }
+    // NOLINTEND(readability-identifier-naming)
 
 private:
     Start m_start;

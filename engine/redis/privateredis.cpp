@@ -26,7 +26,7 @@ constexpr int answerTimeoutMs = 2000;
 constexpr int restartMinMs = 100;
 constexpr int restartMaxMs = 10'000;
 constexpr int heldMs = 30'000; ///< after a life this long the delay starts anew
-constexpr qint64 keptLogBytes = 1024 * 1024;
+constexpr qint64 keptLogBytes = 1'048'576;
 
 } // namespace
 
@@ -62,7 +62,7 @@ private:
     void onEnded(int exitCode);
     void restart();
 
-    PrivateRedis *q;
+    PrivateRedis *m_redis;
     std::unique_ptr<RedisConnection> m_control; ///< only while starting and stopping
     bool m_isKept = false; ///< restarted when it dies
     bool m_isStopping = false;
@@ -73,11 +73,12 @@ private:
 };
 
 PrivateRedis::Private::Private(PrivateRedis *redis, Options how)
-    : options(std::move(how)), folder(options.stateDir), q(redis)
+    : options(std::move(how)), folder(options.stateDir), m_redis(redis)
 {
     m_restartTimer.setSingleShot(true);
-    QObject::connect(&m_restartTimer, &QTimer::timeout, q, [this] { restart(); });
-    QObject::connect(process.get(), &ServerProcess::ended, q, [this](int exitCode) { onEnded(exitCode); });
+    QObject::connect(&m_restartTimer, &QTimer::timeout, m_redis, [this] { restart(); });
+    QObject::connect(process.get(), &ServerProcess::ended, m_redis,
+                     [this](int exitCode) { onEnded(exitCode); });
 }
 
 void PrivateRedis::Private::abandon()
@@ -259,7 +260,7 @@ void PrivateRedis::Private::onEnded(int exitCode)
 void PrivateRedis::Private::restart()
 {
     if (spawn())
-        Q_EMIT q->restarted(m_lastExitCode);
+        Q_EMIT m_redis->restarted(m_lastExitCode);
     else
         onEnded(m_lastExitCode); // the program is missing for now
 }

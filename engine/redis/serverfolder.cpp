@@ -26,7 +26,7 @@ bool fitsSocket(const QString &path)
 
 QString socketFor(const QString &folder)
 {
-    const QString inside = folder + u"/redis.sock"_s;
+    QString inside = folder + u"/redis.sock"_s;
     if (fitsSocket(inside))
         return inside;
     const QByteArray hash =
@@ -99,7 +99,7 @@ ServerFolder::ServerFolder(const QString &stateDir)
 
 Result<> ServerFolder::make() const
 {
-    if (const Result<> made = makePrivate(m_path); !made)
+    if (Result<> made = makePrivate(m_path); !made)
         return made;
     const QString socketFolder = QFileInfo(m_socket).path();
     return socketFolder == m_path ? Result<>() : makePrivate(socketFolder);
@@ -118,9 +118,7 @@ QString ServerFolder::lastLogLine() const
 LeftBehind LeftBehind::find(const ServerFolder &folder)
 {
     const qint64 listening = listener(folder.socket());
-    if (listening >= 0)
-        return {listening, true};
-    return {processOfPidFile(folder), false};
+    return {listening > 0 ? listening : processOfPidFile(folder), listening >= 0};
 }
 
 } // namespace tidekeeper::redis

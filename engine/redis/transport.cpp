@@ -122,7 +122,7 @@ void Transport::write(const QByteArray &bytes)
 
 bool Transport::readInto(ReplyReader &reader)
 {
-    std::array<char, 16 * 1024> chunk;
+    std::array<char, 16'384> chunk;
     bool hasRead = false;
     while (m_device->bytesAvailable() > 0) {
         const qint64 size = m_device->read(chunk.data(), chunk.size());
