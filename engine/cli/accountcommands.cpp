@@ -212,25 +212,28 @@ struct RenewOptions {
 
 Result<ExitCode> renewMatching(Session &session, const RenewOptions &options)
 {
-    QJsonObject body;
+    QJsonObject filter;
     if (!options.band.empty())
-        body[u"band"_s] = text(options.band);
+        filter[u"band"_s] = text(options.band);
     if (!options.expiringWithin.empty())
-        body[u"expiring_within"_s] = text(options.expiringWithin);
+        filter[u"expiring_within"_s] = text(options.expiringWithin);
     if (!options.project.empty())
-        body[u"project"_s] = text(options.project);
-    if (body.isEmpty())
+        filter[u"project"_s] = text(options.project);
+    if (filter.isEmpty())
         return fail(u"usage"_s,
                     u"Name accounts, or choose them with --band, --expiring-within or --project."_s);
-    body[u"dry_run"_s] = options.dryRun;
-    const Result<QJsonObject> answer = session.send("POST", accountsPath + u"/renew"_s, body);
+    const Result<QJsonObject> answer = session.send("POST", accountsPath + u"/renew"_s,
+                                                    {{u"filter"_s, filter}, {u"dry_run"_s, options.dryRun}});
     if (!answer)
         return fail(answer.error());
+    const QString matched = number(answer->value("matched"_L1).toInteger());
     if (session.json)
         session.print(*answer);
+    else if (options.dryRun)
+        session.print(u"%1 accounts match (dry run: none was queued)\n"_s.arg(matched));
     else
         session.print(u"%1 accounts match, %2 queued for renewal\n"_s.arg(
-            number(answer->value("matched"_L1).toInteger()), number(answer->value("queued"_L1).toInteger())));
+            matched, number(answer->value("enqueued"_L1).toInteger())));
     return ExitCode::Ok;
 }
 

@@ -12,7 +12,9 @@ QStringList stateDirs()
 {
     if (const QString dir = qEnvironmentVariable("TIDEKEEPER_STATE_DIR"); !dir.isEmpty())
         return {dir};
-    const QString home = qEnvironmentVariable("XDG_STATE_HOME", QDir::homePath() + u"/.local/state"_s);
+    QString home = qEnvironmentVariable("XDG_STATE_HOME");
+    if (home.isEmpty())
+        home = QDir::homePath() + u"/.local/state"_s;
     return {home + u"/tidekeeper"_s, u"/var/lib/tidekeeper"_s};
 }
 

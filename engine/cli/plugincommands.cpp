@@ -3,6 +3,7 @@
 #include "cli/humanize.h"
 #include "cli/table.h"
 #include "pluginhost/plugincheck.h"
+#include "protocol/pluginview.h"
 
 #include <QtCore/QJsonArray>
 
@@ -21,20 +22,14 @@ Result<ExitCode> list(Session &session)
         session.print(*answer);
         return ExitCode::Ok;
     }
-    const QJsonArray plugins = answer->value("plugins"_L1).toArray();
+    const QList<protocol::PluginView> plugins = protocol::pluginsFrom(*answer);
     Table table({{u"ID"_s}, {u"VERSION"_s}, {u"STATE"_s}, {u"REASON"_s}, {u"NAME"_s}});
-    for (const QJsonValue &plugin : plugins) {
-        table.add({plugin["id"_L1].toString(), plugin["version"_L1].toString(), plugin["state"_L1].toString(),
-                   plugin["failure"_L1]["reason"_L1].toString(u"–"_s), plugin["name"_L1].toString()});
-    }
+    for (const protocol::PluginView &plugin : plugins)
+        table.add({plugin.id, plugin.version, plugin.state, plugin.reason, plugin.name});
     session.print(table.text());
-    for (const QJsonValue &plugin : plugins) {
-        const QJsonValue failure = plugin["failure"_L1];
-        if (!failure.isObject())
-            continue;
-        session.print(printable(u"%1: %2 %3"_s.arg(plugin["id"_L1].toString(), failure["text"_L1].toString(),
-                                                   failure["remedy"_L1].toString()))
-                      + u'\n');
+    for (const protocol::PluginView &plugin : plugins) {
+        if (!plugin.text.isEmpty())
+            session.print(printable(u"%1: %2 %3"_s.arg(plugin.id, plugin.text, plugin.remedy)) + u'\n');
     }
     return ExitCode::Ok;
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each verb: what it asks the engine, and what it shows of the answer.
+#include "program.h"
+#include "support/localhttp.h"
+
+#include <QtCore/QJsonArray>
+#include <QtCore/QJsonDocument>
+#include <QtCore/QTemporaryFile>
+#include <QtTest/QTest>
+
+using namespace tidekeeper::test;
+using namespace Qt::StringLiterals;
+
+namespace {
+
+QJsonObject parsed(const QByteArray &json)
+{
+    return QJsonDocument::fromJson(json).object();
+}
+
+const QByteArray accountJson = R"({
+    "id": "7", "email": "kim@example.com", "project": "default", "client": "default", "state": "active", "band": "late",
+    "grant_kind": "stored", "has_refresh_token": true, "watch_expires_at": 4102444800000, "history_id": "9007199254740993",
+    "subscriptions": [{"id": "7/gmail", "provider": "gmail", "expires_at": 4102444800000, "attempts": 3,
+                       "deferrals": 1, "error": {"class": "transient", "code": "http_503", "text": "Busy.", "at": 1}}]})";
+
+} // namespace
+
+class TestCliVerbs : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void asksAndShows_data();
+    void asksAndShows();
+    void listsAllPages();
+    void addsAnAccount();
+    void goesOnAfterARefusal();
+
+private:
+    Run run(LocalHttp &http, const QStringList &arguments) const
+    {
+        return runProgram(QStringList{u"--url"_s, http.url()} + arguments);
+    }
+};
+
+void TestCliVerbs::asksAndShows_data()
+{
+    QTest::addColumn<QString>("arguments");
+    QTest::addColumn<QByteArray>("answer");
+    QTest::addColumn<QString>("asks"); ///< method, path and body
+    QTest::addColumn<QStringList>("lines");
+    const auto row = [](const char *name, const QString &arguments, const QByteArray &answer,
+                        const QString &asks, const QStringList &lines) {
+        QTest::newRow(name) << arguments << answer << asks << lines;
+    };
+
+    row("accounts show", u"accounts show 7"_s, accountJson, u"GET /api/v1/accounts/7"_s,
+        {u"E-mail kim@example.com"_s, u"Band late"_s, u"History id 9007199254740993"_s,
+         u"Attempts 3 failed, 1 put off since the last success"_s, u"Last success never"_s});
+    row("accounts list",
+        u"accounts list --band late --state active --expiring-within 24h -q a+b@x.org -n 5"_s,
+        "{\"accounts\": [" + accountJson + "], \"total\": 1200, \"next_cursor\": \"\"}",
+        u"GET /api/v1/accounts?band=late&state=active&expiring_within=24h&q=a%2Bb%40x.org&limit=5"_s,
+        {u"1 of 1,200 accounts"_s});
+    row("accounts pause", u"accounts pause 7"_s, accountJson, u"POST /api/v1/accounts/7/pause"_s,
+        {u"7: paused"_s});
+    row("accounts resume", u"accounts resume 7"_s, accountJson, u"POST /api/v1/accounts/7/resume"_s,
+        {u"7: active"_s});
+    row("accounts rm", u"accounts rm 7"_s, accountJson, u"DELETE /api/v1/accounts/7"_s, {u"7: leaving"_s});
+    row("accounts renew", u"accounts renew 7"_s, R"({"account": "7", "job": "1", "result": "added"})",
+        u"POST /api/v1/accounts/7/renew"_s, {u"7: queued for renewal"_s});
+    row("accounts renew, chosen", u"accounts renew --band critical"_s, R"({"matched": 12, "enqueued": 11})",
+        u"POST /api/v1/accounts/renew {\"dry_run\":false,\"filter\":{\"band\":\"critical\"}}"_s,
+        {u"12 accounts match, 11 queued for renewal"_s});
+    row("accounts renew, dry", u"accounts renew --expiring-within 2d --dry-run"_s,
+        R"({"matched": 12, "dry_run": true})",
+        u"POST /api/v1/accounts/renew {\"dry_run\":true,\"filter\":{\"expiring_within\":\"2d\"}}"_s,
+        {u"12 accounts match (dry run: none was queued)"_s});
+    row("limiter show", u"limiter show"_s,
+        R"({"name": "gmail", "projects": {"default": {"preset": "gmail-2026", "account_capacity": 360,
+            "account_refill_per_minute": 5450, "project_capacity": 72000, "project_refill_per_minute": 1090000,
+            "enforce": true, "fail_open": false, "warnings": ["Too much."]}}})",
+        u"GET /api/v1/limiters/gmail"_s,
+        {u"default gmail-2026 360 5,450 72,000 1,090,000 on off"_s, u"Warning: Too much."_s});
+    row("buckets", u"buckets -q kim -n 3"_s,
+        R"({"now": 1, "projects": [{"project": "default", "level": 36000, "capacity": 72000}],
+            "buckets": [{"account": "kim@example.com", "project": "default", "level": -40, "capacity": 360}], "total": 9})",
+        u"GET /api/v1/limiters/gmail/buckets?limit=3&q=kim"_s,
+        {u"(whole project) default 36,000 72,000 50 %"_s, u"kim@example.com default -40 360 -11 %"_s,
+         u"1 of 9 accounts, the most drained first"_s});
+    row("schedules list", u"schedules list"_s,
+        R"({"schedules": [{"id": "scan", "title": "Who is due", "interval_ms": 60000, "paused": false},
+                          {"id": "report", "title": "Report", "cron": "0 9 * * *", "zone": "Asia/Seoul", "paused": true}]})",
+        u"GET /api/v1/schedules"_s,
+        {u"scan every 1 min active – – Who is due"_s, u"report 0 9 * * * Asia/Seoul paused – – Report"_s});
+    row("schedules next", u"schedules next scan -n 2"_s, R"({"next": [1772953200000, 1772953260000]})",
+        u"GET /api/v1/schedules/scan/next?n=2"_s,
+        {u"2026-03-08 07:00:00 UTC"_s, u"2026-03-08 07:01:00 UTC"_s});
+    row("schedules run", u"schedules run scan"_s, "{}", u"POST /api/v1/schedules/scan/run"_s,
+        {u"scan: started"_s});
+    row("schedules pause", u"schedules pause scan"_s, "{}", u"POST /api/v1/schedules/scan/pause"_s,
+        {u"scan: paused"_s});
+    row("schedules resume", u"schedules resume scan"_s, "{}", u"POST /api/v1/schedules/scan/resume"_s,
+        {u"scan: active"_s});
+    row("queue list", u"queue list"_s,
+        R"({"queues": [{"name": "jobs", "urgent": 1, "normal": 2000, "delayed": 3, "running": 2, "dead": 5,
+                        "oldest_waiting_ms": 65000}]})",
+        u"GET /api/v1/queues"_s, {u"jobs 1 2,000 3 2 5 1 min 5 s"_s});
+    row("queue dead", u"queue dead --queue jobs --group revoked -n 7"_s,
+        R"({"dead": [{"id": "12", "type": "renew", "group": "revoked", "died_at": 1, "starts": 1,
+                      "error_text": "Token\nrevoked."}], "total": 1})",
+        u"GET /api/v1/queues/jobs/dead?limit=7&group=revoked"_s, {u"1 of 1 dead letters"_s});
+    row("queue requeue", u"queue requeue 12 13 --queue jobs"_s,
+        R"({"matched": 2, "requeued": 1, "already_live": 1})",
+        u"POST /api/v1/queues/jobs/dead/requeue {\"dry_run\":false,\"ids\":[\"12\",\"13\"]}"_s,
+        {u"2 match, 1 requeued, 1 have a live job already"_s});
+    row("queue discard", u"queue discard --group revoked --dry-run --queue jobs"_s,
+        R"({"matched": 2, "discarded": 0})",
+        u"POST /api/v1/queues/jobs/dead/discard {\"dry_run\":true,\"group\":\"revoked\"}"_s,
+        {u"2 match, 0 discarded (dry run: nothing was changed)"_s});
+    row("queue restore", u"queue restore --all --queue jobs"_s, R"({"matched": 3, "restored": 3})",
+        u"POST /api/v1/queues/jobs/dead/restore {\"all\":true,\"dry_run\":false}"_s,
+        {u"3 match, 3 restored"_s});
+    row("plugins", u"plugins"_s,
+        R"({"plugins": [{"id": "gmail-quota", "name": "Gmail quota", "version": "1.0.0", "state": "running"},
+                        {"id": "old", "name": "Old", "version": "0.9.0", "state": "failed", "reason": "sdk_too_new",
+                         "text": "It needs SDK 1.4.", "remedy": "Update the engine."}]})",
+        u"GET /api/v1/plugins"_s,
+        {u"gmail-quota 1.0.0 running Gmail quota"_s, u"old 0.9.0 failed sdk_too_new Old"_s,
+         u"old: It needs SDK 1.4. Update the engine."_s});
+}
+
+void TestCliVerbs::asksAndShows()
+{
+    QFETCH(QString, arguments);
+    QFETCH(QByteArray, answer);
+    QFETCH(QStringList, lines);
+    QVERIFY(!parsed(answer).isEmpty() || answer == "{}");
+    LocalHttp http([&answer](const LocalHttp::Request &) { return LocalHttp::answer(200, answer); });
+
+    const Run people = run(http, arguments.split(u' '));
+    QVERIFY2(people.exitCode == 0, qPrintable(people.err));
+    for (const QString &line : lines)
+        QVERIFY2(people.hasLine(line), qPrintable(line + u"\nis not in\n"_s + people.out));
+    QCOMPARE(http.requests().size(), 1);
+    const LocalHttp::Request &request = http.requests().first();
+    const QByteArray asked =
+        request.method + ' ' + request.path + (request.body.isEmpty() ? "" : " " + request.body);
+    QTEST(QString::fromUtf8(asked), "asks");
+
+    const Run programs = run(http, arguments.split(u' ') + QStringList{u"--json"_s});
+    QCOMPARE(programs.exitCode, 0);
+    QCOMPARE(programs.out.count(u'\n'), 1);
+    QVERIFY(!QJsonDocument::fromJson(programs.out.toUtf8()).isNull());
+}
+
+void TestCliVerbs::listsAllPages()
+{
+    LocalHttp http([](const LocalHttp::Request &request) {
+        QJsonArray rows;
+        for (int i = 0; i < 1000; ++i)
+            rows.append(QJsonObject{{u"id"_s, QString::number(i)}});
+        const bool more = !request.path.contains("cursor=c%2B2");
+        const QString cursor = request.path.contains("cursor=") ? u"c+2"_s : u"c+1"_s;
+        return LocalHttp::answer(200,
+                                 QJsonDocument(QJsonObject{{u"accounts"_s, more ? rows : QJsonArray()},
+                                                           {u"total"_s, 2000},
+                                                           {u"next_cursor"_s, more ? cursor : QString()}})
+                                     .toJson());
+    });
+    const Run all = run(http, {u"accounts"_s, u"list"_s, u"-n"_s, u"5000"_s, u"--json"_s});
+    QCOMPARE(all.json()[u"accounts"_s].toArray().size(), 2000);
+    QCOMPARE(http.requests().size(), 3);
+    QVERIFY(http.requests()[1].path.contains("cursor=c%2B1"));
+    QCOMPARE(all.json()[u"next_cursor"_s].toString(), QString());
+}
+
+void TestCliVerbs::addsAnAccount()
+{
+    QTemporaryFile token;
+    QVERIFY(token.open());
+    token.write("1//secret\n");
+    token.close();
+    LocalHttp http([](const LocalHttp::Request &) { return LocalHttp::answer(201, accountJson); });
+    const Run run = this->run(http,
+                              {u"accounts"_s, u"add"_s, u"7"_s, u"--email"_s, u"kim@example.com"_s,
+                               u"--refresh-token-file"_s, token.fileName(), u"--history-id"_s,
+                               u"9007199254740993"_s, u"--watch-expires-at"_s, u"4102444800000"_s});
+    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
+    QCOMPARE(http.requests().first().method, "PUT");
+    QCOMPARE(parsed(http.requests().first().body),
+             (QJsonObject{{u"email"_s, u"kim@example.com"_s},
+                          {u"refresh_token"_s, u"1//secret"_s},
+                          {u"history_id"_s, u"9007199254740993"_s},
+                          {u"watch_expires_at"_s, qint64(4102444800000)}}));
+    QVERIFY(!run.out.contains(u"secret"_s));
+}
+
+void TestCliVerbs::goesOnAfterARefusal()
+{
+    LocalHttp http([](const LocalHttp::Request &request) {
+        return request.path.contains("/2/")
+            ? LocalHttp::answer(404, R"({"code": "not_found", "detail": "No such."})")
+            : LocalHttp::answer(200, accountJson);
+    });
+    const Run run = this->run(http, {u"accounts"_s, u"pause"_s, u"1"_s, u"2"_s, u"3"_s});
+    QCOMPARE(run.exitCode, 1);
+    QCOMPARE(run.out, u"1: paused\n3: paused\n"_s);
+    QCOMPARE(run.err, u"tidekeeper: 2: No such.\n"_s);
+}
+
+QTEST_GUILESS_MAIN(TestCliVerbs)
+#include "tst_cliverbs.moc"
