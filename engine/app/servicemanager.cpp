@@ -14,8 +14,8 @@ ServiceManager::ServiceManager(QObject *parent) : QObject(parent)
     uint64_t intervalUs = 0;
     if (::sd_watchdog_enabled(0, &intervalUs) <= 0)
         return;
-    m_watchdog.setInterval(std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::microseconds(intervalUs / 2)));
+    m_watchdog.setInterval(
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::microseconds(intervalUs / 2)));
     connect(&m_watchdog, &QTimer::timeout, this, [] { ::sd_notify(0, "WATCHDOG=1"); });
     m_watchdog.start();
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/api.h"
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::app {
+
+namespace {
+
+http::ServerOptions serverOptions(const config::HttpConfig &config)
+{
+    http::ServerOptions options;
+    // "[::1]:8787": the port follows the last colon, the brackets belong to the address alone.
+    const qsizetype colon = config.listen.lastIndexOf(u':');
+    options.host = config.listen.left(colon);
+    if (options.host.startsWith(u'['))
+        options.host = options.host.mid(1).chopped(1);
+    options.port = quint16(config.listen.mid(colon + 1).toUInt());
+    options.tlsCertificate = config.tlsCert;
+    options.tlsKey = config.tlsKey;
+    options.allowPlainRemote = config.allowPlainRemote;
+    return options;
+}
+
+http::AccountsOptions accountsOptions(const config::Config &config, qint64 windowMs)
+{
+    http::AccountsOptions options;
+    options.windowMs = windowMs;
+    for (auto project = config.google.projects.begin(); project != config.google.projects.end(); ++project)
+        options.projects.insert(project.key(), project->clients.keys());
+    return options;
+}
+
+} // namespace
+
+Api::Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work,
+         MetricsRegistry &metrics)
+    : overview(redis, store, work), status(router, overview, metrics, work.buckets),
+      limiter(router, work.limiters, work.buckets), plugins(router, work.plugins),
+      accounts(router, store.accounts, *store.sealing, work.clock,
+               accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
+      renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
+      server(serverOptions(config.http), router,
+             [this](const QByteArray &token) { return tokens.authenticate(token); })
+{ }
+
+Result<> Api::listen(const QString &stateDir)
+{
+    const Result<QByteArray> token = http::adminToken(stateDir);
+    if (!token)
+        return fail(token.error());
+    tokens.add(u"admin"_s, http::Role::Admin, *token);
+    return server.listen();
+}
+
+} // namespace tidekeeper::app

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/engine.h"
+
+#include "app/api.h"
+#include "app/work.h"
+#include "core/planner.h"
+#include "log/log.h"
+
+#include <chrono>
+
+using namespace Qt::StringLiterals;
+using namespace std::chrono_literals;
+
+namespace tidekeeper::app {
+
+namespace {
+
+constexpr int httpGraceMs = 2'000;
+constexpr qint64 auditKeptMs = 2 * 365 * core::dayMs;
+constexpr qint64 timelineKeptMs = 90 * core::dayMs;
+constexpr qint64 retiredGrantKeptMs = 72 * core::hourMs;
+
+const QString endpointFile = u"endpoint"_s; // where the command line finds this engine
+
+QString databaseUrl(const config::Config &config, const StateDir &state)
+{
+    return config.database.url.isEmpty() ? u"sqlite:"_s + state.file(u"tidekeeper.db"_s)
+                                         : config.database.url;
+}
+
+QString sealingKeyFile(const config::Config &config, const StateDir &state)
+{
+    return config.sealingKeyFile.isEmpty() ? state.file(u"sealing.key"_s) : config.sealingKeyFile;
+}
+
+QCoro::Task<> prune(StoreParts &store, qint64 nowMs)
+{
+    const Result<> pruned = co_await store.journal.prune(nowMs - auditKeptMs, nowMs - timelineKeptMs);
+    if (!pruned)
+        log::warning(u"store"_s, pruned.error().text);
+    const Result<qint64> shredded = co_await store.grants.shred(nowMs - retiredGrantKeptMs);
+    if (!shredded)
+        log::warning(u"store"_s, shredded.error().text);
+}
+
+} // namespace
+
+Engine::Engine(config::Config config, StateDir state)
+    : m_config(std::move(config)), m_state(std::move(state)), m_events(m_clock),
+      m_redis(m_config.redis, m_state.path()), m_store(databaseUrl(m_config, m_state))
+{
+    m_housekeeping.setInterval(1h);
+    connect(&m_housekeeping, &QTimer::timeout, this, &Engine::keepHouse);
+}
+
+Engine::~Engine() = default;
+
+QCoro::Task<Result<>> Engine::start()
+{
+    const Result<> redis = co_await m_redis.start();
+    if (!redis)
+        co_return redis;
+    const Result<> store = co_await m_store.open(sealingKeyFile(m_config, m_state), m_clock.nowMs());
+    if (!store)
+        co_return store;
+
+    m_work = std::make_unique<Work>(m_config, m_clock, m_redis, m_store, m_metrics, m_events);
+    co_await m_work->start();
+
+    m_api = std::make_unique<Api>(m_config, m_redis, m_store, *m_work, m_metrics);
+    const Result<> listening = m_api->listen(m_state.path());
+    if (!listening)
+        co_return listening;
+    m_housekeeping.start();
+    keepHouse();
+    co_return m_state.writeFile(endpointFile, url().toUtf8() + '\n');
+}
+
+QCoro::Task<> Engine::stop()
+{
+    m_state.removeFile(endpointFile);
+    m_housekeeping.stop();
+    if (m_api)
+        co_await m_api->server.stop(httpGraceMs);
+    if (m_work)
+        co_await m_work->stop();
+    co_await m_redis.stop();
+}
+
+QString Engine::url() const
+{
+    return m_api->server.url();
+}
+
+/// What is kept for a time only, forgotten once an hour.
+void Engine::keepHouse()
+{
+    prune(m_store, m_clock.nowMs());
+}
+
+} // namespace tidekeeper::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/eventbus.h"
+#include "app/metricsregistry.h"
+#include "app/redisparts.h"
+#include "app/statedir.h"
+#include "app/storeparts.h"
+#include "app/systemclock.h"
+#include "config/config.h"
+
+#include <QCoro/QCoroTask>
+
+namespace tidekeeper::app {
+
+struct Work;
+struct Api;
+
+/// The composition root: the only place where everything meets. Objects are made in order, each with what it needs,
+/// and end in reverse. Main thread.
+class Engine : public QObject {
+    Q_OBJECT
+
+public:
+    Engine(config::Config config, StateDir state);
+    ~Engine() override;
+
+    /// Ends when the API answers. A failure is final: call stop(), then exit.
+    QCoro::Task<Result<>> start();
+    /// Orderly, within 15 s: no new requests, running jobs finish or go back, plugins stop, then Redis.
+    QCoro::Task<> stop();
+
+    QString url() const; ///< of the API
+
+private:
+    void keepHouse();
+
+    const config::Config m_config;
+    StateDir m_state;
+    SystemClock m_clock;
+    MetricsRegistry m_metrics;
+    EventBus m_events;
+    RedisParts m_redis;
+    StoreParts m_store;
+    std::unique_ptr<Work>
+        m_work; ///< everything between Redis and database on one side and the API on the other
+    std::unique_ptr<Api> m_api;
+    QTimer m_housekeeping;
+};
+
+} // namespace tidekeeper::app

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/engine.h"
+#include "app/exitcode.h"
+#include "app/servicemanager.h"
+#include "app/signals.h"
+#include "log/log.h"
+
+#include <QtCore/QCommandLineParser>
+#include <QtCore/QCoreApplication>
+#include <QtCore/QProcessEnvironment>
+
+#include <cstdio>
+
+using namespace Qt::StringLiterals;
+using namespace tidekeeper;
+using app::Engine;
+using app::ExitCode;
+
+namespace {
+
+const QString help = uR"(Keeps Gmail watches alive and Gmail quota unbroken.
+
+When it is ready it prints one line: "listening on http://HOST:PORT". SIGTERM and
+SIGINT stop it within 15 s; a second one ends it at once.
+
+Exit codes: 0 stopped in order, 1 failure, 2 wrong command line, 3 configuration,
+4 state folder (not writable, or in use), 5 address or TLS, 6 Redis, 7 database,
+8 sealing key.)"_s;
+
+struct Options {
+    QString configFile;
+    QString stateDir;
+    QString listen;
+    QStringList pluginPath;
+};
+
+Options readOptions(const QCoreApplication &application)
+{
+    QCommandLineParser parser;
+    parser.setApplicationDescription(help);
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addOptions(
+        {{u"config"_s, u"The configuration; without it, the defaults."_s, u"FILE"_s},
+         {u"state-dir"_s, u"Where database, keys, tokens and the private Redis are kept."_s, u"DIR"_s,
+          app::StateDir::defaultPath()},
+         {u"listen"_s, u"Address of the API, over http.listen; port 0 picks a free one."_s, u"HOST:PORT"_s},
+         {u"plugin-path"_s, u"Another folder with plugins, searched first; may be repeated."_s, u"DIR"_s}});
+    parser.process(application);
+    if (!parser.positionalArguments().isEmpty()) {
+        std::fputs(qPrintable(u"tidekeeperd: unexpected argument \"%1\"\n"_s.arg(
+                       parser.positionalArguments().first())),
+                   stderr);
+        std::exit(int(ExitCode::Usage));
+    }
+    return {parser.value(u"config"_s), parser.value(u"state-dir"_s), parser.value(u"listen"_s),
+            parser.values(u"plugin-path"_s)};
+}
+
+Result<config::Config> loadConfig(const Options &options)
+{
+    QMap<QString, QString> environment;
+    const QProcessEnvironment system = QProcessEnvironment::systemEnvironment();
+    for (const QString &name : system.keys())
+        environment.insert(name, system.value(name));
+    // The command line wins over both; it goes the same way, so that it is checked the same way.
+    if (!options.listen.isEmpty())
+        environment.insert(u"TIDEKEEPER_HTTP__LISTEN"_s, options.listen);
+    Result<config::Config> config = config::Config::load(options.configFile, environment);
+    if (config)
+        config->pluginPath = options.pluginPath + config->pluginPath;
+    return config;
+}
+
+int complain(const Error &error)
+{
+    std::fputs(qPrintable(u"tidekeeperd: "_s + error.text + u'\n'), stderr);
+    return int(app::exitCodeFor(error.code));
+}
+
+QCoro::Task<> run(Engine &engine, app::ServiceManager &service)
+{
+    const Result<> started = co_await engine.start();
+    if (!started) {
+        co_await engine.stop();
+        QCoreApplication::exit(complain(started.error()));
+        co_return;
+    }
+    std::printf("listening on %s\n", qPrintable(engine.url()));
+    std::fflush(stdout);
+    service.ready(u"Listening on "_s + engine.url());
+}
+
+QCoro::Task<> stop(Engine &engine, app::ServiceManager &service)
+{
+    service.stopping();
+    co_await engine.stop();
+    QCoreApplication::exit(int(ExitCode::Ok));
+}
+
+} // namespace
+
+int main(int argc, char *argv[])
+{
+    QCoreApplication application(argc, argv);
+    QCoreApplication::setApplicationName(u"tidekeeperd"_s);
+    QCoreApplication::setApplicationVersion(QStringLiteral(TIDEKEEPER_VERSION));
+    const Options options = readOptions(application);
+
+    const Result<config::Config> config = loadConfig(options);
+    if (!config)
+        return complain(config.error());
+    log::setUp(log::levelFrom(config->log.level),
+               config->log.format == "json"_L1 ? log::Format::Json : log::Format::Text);
+    app::Signals signals;
+    app::ServiceManager service;
+    Result<app::StateDir> state = app::StateDir::open(options.stateDir);
+    if (!state)
+        return complain(state.error());
+
+    Engine engine(*config, *std::move(state));
+    bool stopping = false;
+    QObject::connect(&signals, &app::Signals::stopRequested, &engine, [&] {
+        if (stopping)
+            std::_Exit(int(ExitCode::Failure));
+        stopping = true;
+        stop(engine, service);
+    });
+    run(engine, service);
+    return QCoreApplication::exec();
+}

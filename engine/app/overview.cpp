@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/overview.h"
+
+#include "core/planner.h"
+
+#include <QtCore/QJsonArray>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::app {
+
+namespace {
+
+constexpr qint64 staleScanMs = 3 * core::minuteMs;
+
+/// ready: a load balancer may go on sending requests here although the part is not ok.
+QJsonObject part(const QString &name, bool ok, bool ready, const QString &code, const QString &text)
+{
+    return {{u"name"_s, name}, {u"ok"_s, ok}, {u"ready"_s, ready}, {u"code"_s, code}, {u"text"_s, text}};
+}
+
+QJsonObject sound(const QString &name, const QString &text)
+{
+    return part(name, true, true, {}, text);
+}
+
+} // namespace
+
+QCoro::Task<QJsonObject> Overview::read()
+{
+    const qint64 nowMs = m_work.clock.nowMs();
+    const Result<QJsonObject> accounts = co_await m_store.accounts.summary(nowMs, m_work.renewalWindowMs());
+    const Result<QJsonObject> queue = co_await m_work.jobs.counts();
+
+    QJsonArray parts;
+    addRedis(parts);
+    parts.append(accounts ? sound(u"database"_s, u"The database answers."_s)
+                          : part(u"database"_s, false, false, accounts.error().code, accounts.error().text));
+    if (!queue && m_redis.connection().isReady())
+        parts.append(part(u"queue"_s, false, false, queue.error().code, queue.error().text));
+    addPlugins(parts);
+    addRenewal(parts, nowMs);
+
+    QJsonArray problems;
+    for (const QJsonValue &entry : parts) {
+        if (!entry["ok"_L1].toBool())
+            problems.append(entry);
+    }
+    co_return QJsonObject{{u"version"_s, QStringLiteral(TIDEKEEPER_VERSION)},
+                          {u"now"_s, nowMs},
+                          {u"leader"_s, m_work.leader.isHeld()},
+                          {u"term"_s, m_work.leader.term()},
+                          {u"accounts"_s, accounts.value_or(QJsonObject())},
+                          {u"queue"_s, queue.value_or(QJsonObject())},
+                          {u"redis"_s, m_redis.status()},
+                          {u"plugins"_s, pluginCounts()},
+                          {u"scan"_s,
+                           QJsonObject{{u"last_at"_s, m_work.renewal.lastScan().at},
+                                       {u"due"_s, m_work.renewal.lastScan().due},
+                                       {u"enqueued"_s, m_work.renewal.lastScan().enqueued}}},
+                          {u"renewal"_s, m_work.renewal.status()},
+                          {u"parts"_s, parts},
+                          {u"problems"_s, problems}};
+}
+
+QJsonObject Overview::pluginCounts() const
+{
+    const std::vector<pluginhost::PluginRecord> records = m_work.plugins.records();
+    const auto running =
+        std::count_if(records.begin(), records.end(), [](const pluginhost::PluginRecord &record) {
+            return record.state == pluginhost::PluginState::Running;
+        });
+    return {{u"running"_s, qint64(running)}, {u"total"_s, qint64(records.size())}};
+}
+
+void Overview::addRedis(QJsonArray &parts) const
+{
+    const QString name = u"redis"_s;
+    const QJsonObject status = m_redis.status();
+    if (!status["connected"_L1].toBool()) {
+        parts.append(part(name, false, false, u"redis_unavailable"_s,
+                          u"Redis at %1 is not connected: no job runs, and limits follow fail_open."_s.arg(
+                              status["url"_L1].toString())));
+        return;
+    }
+    const QJsonArray findings = status["findings"_L1].toArray();
+    for (const QJsonValue &finding : findings)
+        parts.append(part(name, false, true, u"redis_unsafe"_s, finding.toString()));
+    if (findings.isEmpty())
+        parts.append(sound(name, u"Redis is connected."_s));
+}
+
+void Overview::addPlugins(QJsonArray &parts) const
+{
+    for (const pluginhost::PluginRecord &record : m_work.plugins.records()) {
+        if (record.failure)
+            parts.append(part(u"plugin "_s + record.metadata.id, false, true,
+                              toString(record.failure->reason),
+                              record.failure->text + u' ' + record.failure->remedy));
+    }
+}
+
+void Overview::addRenewal(QJsonArray &parts, qint64 nowMs) const
+{
+    const QString name = u"renewal"_s;
+    const qsizetype before = parts.size();
+    const renewal::ScanResult &scan = m_work.renewal.lastScan();
+    if (m_work.providers.all().isEmpty())
+        parts.append(
+            part(name, false, true, u"no_provider"_s,
+                 u"Nothing renews watches: no running plugin is a provider. Enable watch-renewal."_s));
+    else if (scan.at != 0 && nowMs - scan.at > staleScanMs && m_work.leader.isHeld())
+        parts.append(part(name, false, true, u"stale_scan"_s,
+                          u"The last scan for due accounts was %1 s ago."_s.arg((nowMs - scan.at) / 1'000)));
+    else if (!scan.errorText.isEmpty())
+        parts.append(part(name, false, true, u"scan_failed"_s, scan.errorText));
+    for (const QJsonValue &breaker : m_work.renewal.openBreakers())
+        parts.append(part(name, false, false, breaker["code"_L1].toString(),
+                          breaker["text"_L1].toString() + u' ' + breaker["remedy"_L1].toString()));
+    if (parts.size() == before)
+        parts.append(sound(name, u"Accounts are scanned and renewed."_s));
+}
+
+} // namespace tidekeeper::app

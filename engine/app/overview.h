@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/work.h"
+
+namespace tidekeeper::app {
+
+/// The state of the whole engine in one object, and what in it needs a person. Main thread.
+class Overview {
+public:
+    Overview(RedisParts &redis, StoreParts &store, Work &work) : m_redis(redis), m_store(store), m_work(work)
+    { }
+
+    /// {"version", "now", "leader", "accounts": {…}, "queue": {…}, "redis": {…}, "plugins": {"running", "total"},
+    ///  "scan": {"last_at", …}, "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
+    QCoro::Task<QJsonObject> read();
+
+private:
+    QJsonObject pluginCounts() const;
+    void addRedis(QJsonArray &parts) const;
+    void addPlugins(QJsonArray &parts) const;
+    void addRenewal(QJsonArray &parts, qint64 nowMs) const;
+
+    RedisParts &m_redis;
+    StoreParts &m_store;
+    Work &m_work;
+};
+
+} // namespace tidekeeper::app

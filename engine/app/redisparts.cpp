@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/redisparts.h"
+
+#include "log/log.h"
+#include "queue/jobqueue.h"
+
+#include <QtCore/QFile>
+#include <QtCore/QJsonArray>
+
+#include <chrono>
+
+using namespace Qt::StringLiterals;
+using namespace std::chrono_literals;
+
+namespace tidekeeper::app {
+
+namespace {
+
+constexpr int firstConnectMs = 5'000;
+const QString component = u"redis"_s;
+
+QString nameOf(redis::ServerInfo::Verdict verdict)
+{
+    switch (verdict) {
+    case redis::ServerInfo::Verdict::Safe:
+        return u"safe"_s;
+    case redis::ServerInfo::Verdict::Unsafe:
+        return u"unsafe"_s;
+    case redis::ServerInfo::Verdict::Unknown:
+        break;
+    }
+    return u"unknown"_s;
+}
+
+} // namespace
+
+RedisParts::RedisParts(const config::RedisConfig &config, QString stateDir) : m_config(config)
+{
+    if (config.url.isEmpty())
+        m_private = std::make_unique<redis::PrivateRedis>(redis::PrivateRedis::Options{.stateDir = stateDir});
+    m_checkTimer.setInterval(1min);
+    connect(&m_checkTimer, &QTimer::timeout, this, [this] { checkServer(); });
+}
+
+QCoro::Task<Result<>> RedisParts::start()
+{
+    Result<redis::Endpoint> endpoint;
+    if (m_private)
+        endpoint = co_await m_private->start();
+    else
+        endpoint = configuredEndpoint();
+    if (!endpoint)
+        co_return fail(endpoint.error());
+
+    m_connection = std::make_unique<redis::RedisConnection>(*endpoint);
+    m_quotaFunctions = std::make_unique<redis::FunctionLibrary>(
+        *m_connection, "tidekeeper_quota", redis::FunctionLibrary::embedded(u"quota.lua"_s));
+    m_queueFunctions =
+        std::make_unique<redis::FunctionLibrary>(*m_connection, "tidekeeper_queue", queue::libraryCode());
+    m_leaseFunctions = std::make_unique<redis::FunctionLibrary>(
+        *m_connection, "tidekeeper_lease", redis::FunctionLibrary::embedded(u"lease.lua"_s));
+    connect(m_connection.get(), &redis::RedisConnection::ready, this, [this] { onReady(); });
+    connect(m_connection.get(), &redis::RedisConnection::lost, this,
+            [](const QString &reason) { log::warning(component, u"Redis is away: "_s + reason); });
+    m_connection->open();
+    m_checkTimer.start();
+
+    const bool ready = co_await m_connection->waitReady(firstConnectMs);
+    if (!ready) {
+        log::warning(component,
+                     u"Redis does not answer yet; the engine starts without it and goes on trying."_s,
+                     {{u"url"_s, this->endpoint().display()}});
+        co_return Result<>();
+    }
+    co_return co_await checkServer();
+}
+
+QCoro::Task<> RedisParts::stop()
+{
+    m_checkTimer.stop();
+    if (m_connection)
+        m_connection->close();
+    if (m_private)
+        co_await m_private->stop();
+}
+
+QJsonObject RedisParts::status() const
+{
+    QJsonObject status{{u"embedded"_s, m_private != nullptr},
+                       {u"connected"_s, m_connection && m_connection->isReady()},
+                       {u"verdict"_s, u"unknown"_s}};
+    if (m_connection) {
+        status.insert(u"url"_s, m_connection->endpoint().display());
+        status.insert(u"latency_us"_s, m_connection->lastLatencyUs());
+    }
+    if (m_info) {
+        QJsonArray findings;
+        for (const redis::ServerInfo::Finding &finding : m_info->findings) {
+            if (finding.verdict == redis::ServerInfo::Verdict::Unsafe)
+                findings.append(finding.text);
+        }
+        status.insert(u"version"_s, u"%1 %2"_s.arg(m_info->product, m_info->version));
+        status.insert(u"verdict"_s, nameOf(m_info->verdict()));
+        status.insert(u"findings"_s, findings);
+    }
+    return status;
+}
+
+Result<redis::Endpoint> RedisParts::configuredEndpoint() const
+{
+    Result<redis::Endpoint> endpoint = redis::Endpoint::fromUrl(m_config.url);
+    if (!endpoint)
+        return endpoint;
+    endpoint->caFile = m_config.caFile;
+    if (!m_config.username.isEmpty())
+        endpoint->username = m_config.username;
+    if (!m_config.passwordFile.isEmpty()) {
+        QFile file(m_config.passwordFile);
+        if (!file.open(QIODevice::ReadOnly))
+            return fail(u"redis_password_file"_s,
+                        u"redis.password_file \"%1\" cannot be read: %2."_s.arg(m_config.passwordFile,
+                                                                                file.errorString()),
+                        {{u"field"_s, u"redis.password_file"_s}});
+        endpoint->password = file.readAll().trimmed();
+    }
+    return endpoint;
+}
+
+/// Fails only for a server that will not do; one that is away is asked again.
+QCoro::Task<Result<>> RedisParts::checkServer()
+{
+    const Result<redis::ServerInfo> info = co_await redis::readServerInfo(*m_connection, 2'000);
+    if (!info) {
+        log::warning(component, info.error().text);
+        co_return Result<>();
+    }
+    const bool first = !m_info || m_info->verdict() != info->verdict();
+    m_info = *info;
+    if (first && m_info->verdict() == redis::ServerInfo::Verdict::Unsafe) {
+        for (const redis::ServerInfo::Finding &finding : m_info->findings) {
+            if (finding.verdict == redis::ServerInfo::Verdict::Unsafe)
+                log::warning(component, finding.text);
+        }
+    }
+    co_return m_info->supported();
+}
+
+/// A server that came back may be an empty one.
+QCoro::Task<> RedisParts::onReady()
+{
+    log::info(component, u"Connected."_s, {{u"url"_s, m_connection->endpoint().display()}});
+    for (redis::FunctionLibrary *library :
+         {m_quotaFunctions.get(), m_queueFunctions.get(), m_leaseFunctions.get()}) {
+        const Result<> loaded = co_await library->ensureLoaded();
+        if (!loaded)
+            log::warning(component, loaded.error().text);
+    }
+}
+
+} // namespace tidekeeper::app

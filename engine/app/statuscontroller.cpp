@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/statuscontroller.h"
+
+#include <QtCore/QJsonArray>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::app {
+
+using http::Method;
+using http::Request;
+using http::Response;
+using http::Role;
+
+StatusController::StatusController(http::Router &router, Overview &overview, MetricsRegistry &metrics,
+                                   const limits::BucketService &buckets)
+    : m_overview(overview), m_metrics(metrics), m_buckets(buckets)
+{
+    router.add(Method::Get, u"/healthz"_s, Role::None, [this](Request r) { return healthy(std::move(r)); });
+    router.add(Method::Get, u"/readyz"_s, Role::None, [this](Request r) { return ready(std::move(r)); });
+    router.add(Method::Get, u"/metrics"_s, Role::Viewer,
+               [this](Request r) { return this->metrics(std::move(r)); });
+    router.add(Method::Get, u"/api/v1/overview"_s, Role::Viewer,
+               [this](Request r) { return this->overview(std::move(r)); });
+}
+
+QCoro::Task<Response> StatusController::overview(Request)
+{
+    const QJsonObject overview = co_await m_overview.read();
+    co_return Response::json(overview);
+}
+
+/// The process lives, whatever is wrong with its parts; a restart would mend none of it.
+QCoro::Task<Response> StatusController::healthy(Request)
+{
+    const QJsonObject overview = co_await m_overview.read();
+    const bool sound = overview["problems"_L1].toArray().isEmpty();
+    co_return Response::json(
+        {{u"status"_s, sound ? u"ok"_s : u"attention"_s}, {u"parts"_s, overview["parts"_L1]}});
+}
+
+QCoro::Task<Response> StatusController::ready(Request)
+{
+    const QJsonObject overview = co_await m_overview.read();
+    const QJsonArray parts = overview["parts"_L1].toArray();
+    const bool isReady = std::all_of(parts.begin(), parts.end(),
+                                     [](const QJsonValue &part) { return part["ready"_L1].toBool(); });
+    co_return Response::json({{u"status"_s, isReady ? u"ready"_s : u"not_ready"_s}, {u"parts"_s, parts}},
+                             isReady ? 200 : 503);
+}
+
+QCoro::Task<Response> StatusController::metrics(Request)
+{
+    const QJsonObject overview = co_await m_overview.read();
+    setGauges(overview);
+    Response response;
+    response.contentType = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = m_metrics.text();
+    co_return response;
+}
+
+void StatusController::setGauges(const QJsonObject &overview)
+{
+    const QJsonObject accounts = overview["accounts"_L1].toObject();
+    const QJsonObject states = accounts["state"_L1].toObject();
+    for (auto it = states.begin(); it != states.end(); ++it)
+        m_metrics.set(u"accounts"_s, u"Accounts by state."_s, {{u"state"_s, it.key()}}, it->toDouble());
+    const QJsonObject bands = accounts["active_band"_L1].toObject();
+    for (auto it = bands.begin(); it != bands.end(); ++it)
+        m_metrics.set(u"active_subscriptions"_s, u"Subscriptions of active accounts by band."_s,
+                      {{u"band"_s, it.key()}}, it->toDouble());
+    m_metrics.set(u"nearest_expiry_timestamp_seconds"_s, u"When the next active watch lapses; 0 = none."_s,
+                  {}, accounts["nearest_expiry"_L1]["expires_at"_L1].toDouble() / 1'000);
+    m_metrics.set(u"due_subscriptions"_s, u"Subscriptions that are due now."_s, {},
+                  accounts["due"_L1].toDouble());
+
+    const QJsonObject queue = overview["queue"_L1].toObject();
+    for (const QString &kind : {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s})
+        m_metrics.set(u"queue_jobs"_s, u"Jobs of the queue by kind."_s, {{u"kind"_s, kind}},
+                      queue[kind].toDouble());
+    m_metrics.set(u"last_scan_timestamp_seconds"_s, u"When the last scan ran; 0 = never."_s, {},
+                  overview["scan"_L1]["last_at"_L1].toDouble() / 1'000);
+    m_metrics.set(u"redis_connected"_s, u"1 while Redis is connected."_s, {},
+                  overview["redis"_L1]["connected"_L1].toBool() ? 1 : 0);
+    m_metrics.set(u"redis_latency_seconds"_s, u"Of the last command."_s, {},
+                  overview["redis"_L1]["latency_us"_L1].toDouble() / 1e6);
+    m_metrics.set(u"leader_term"_s, u"Term of this engine's leadership; 0 = not the leader."_s, {},
+                  overview["term"_L1].toDouble());
+    m_metrics.set(u"problems"_s, u"Parts of the engine that need attention."_s, {},
+                  double(overview["problems"_L1].toArray().size()));
+    for (const auto &[outcome, count] : m_buckets.outcomes())
+        m_metrics.set(
+            u"limiter_decisions"_s, u"Decisions of this engine by lane and outcome, since its start."_s,
+            {{u"limiter"_s, outcome.limiter}, {u"lane"_s, outcome.lane}, {u"outcome"_s, outcome.outcome}},
+            double(count));
+}
+
+} // namespace tidekeeper::app

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/eventbus.h"
+#include "app/hostservices.h"
+#include "app/metricsregistry.h"
+#include "app/redisparts.h"
+#include "app/storeparts.h"
+#include "config/config.h"
+#include "limits/bucketservice.h"
+#include "limits/limiterregistry.h"
+#include "net/httpservice.h"
+#include "oauth/sealedgrants.h"
+#include "oauth/tokenservice.h"
+#include "pluginhost/pluginhost.h"
+#include "queue/leaderlease.h"
+#include "queue/worker.h"
+#include "renewal/renewalengine.h"
+#include "renewal/sqlrenewalstore.h"
+
+namespace tidekeeper::app {
+
+/// What the engine does: limits, tokens, plugins, queue and renewal, wired in the order of the members. Main thread.
+struct Work {
+    Work(const config::Config &config, const Clock &clock, RedisParts &redis, StoreParts &store,
+         MetricsRegistry &metrics, EventBus &events);
+
+    /// Starts the plugins, takes up what they offer, then the leader's lease, the schedules and the workers.
+    QCoro::Task<> start();
+    QCoro::Task<> stop();
+
+    qint64 renewalWindowMs() const; ///< of the Gmail provider; what bands are measured against
+
+    const Clock &clock;
+    net::HttpClient http;
+    net::HttpService httpService;
+    oauth::TokenEndpoint tokenEndpoint;
+    oauth::SealedGrants sealedGrants;
+    oauth::AccessTokens accessTokens;
+    oauth::TokenService tokenService;
+
+    limits::BucketService buckets;
+    limits::LimiterRegistry limiters;
+
+    queue::Leases leases;
+    queue::JobQueue jobs;
+    std::unique_ptr<queue::Worker> worker; ///< from start() on, sized by the Gmail provider
+    queue::LeaderLease leader;
+    QueueService queueService;
+
+    renewal::SqlRenewalStore renewalStore;
+    renewal::RedisMailboxLeases mailboxLeases;
+    renewal::Providers providers;
+    renewal::RenewalEngine renewal;
+
+    pluginhost::ServiceRegistry services;
+    pluginhost::PluginHost plugins;
+
+private:
+    void offerServices(MetricsRegistry &metrics, EventBus &events);
+    void takeUpPlugins();
+    void startWorker();
+
+    RedisParts &m_redis;
+};
+
+} // namespace tidekeeper::app
