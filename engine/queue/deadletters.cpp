@@ -101,17 +101,18 @@ QCoro::Task<Result<QJsonObject>> DeadLetters::list(DeadFilter filter)
 
 QCoro::Task<Result<QJsonObject>> DeadLetters::requeue(DeadFilter filter, bool dryRun)
 {
-    return move("dead", "tidekeeper_dead_requeue_v1", std::move(filter), dryRun);
+    return move("dead", "tidekeeper_dead_requeue_v1", {u"requeued"_s, u"already_live"_s}, std::move(filter),
+                dryRun);
 }
 
 QCoro::Task<Result<QJsonObject>> DeadLetters::discard(DeadFilter filter, bool dryRun)
 {
-    return move("dead", "tidekeeper_dead_discard_v1", std::move(filter), dryRun);
+    return move("dead", "tidekeeper_dead_discard_v1", {u"discarded"_s}, std::move(filter), dryRun);
 }
 
 QCoro::Task<Result<QJsonObject>> DeadLetters::restore(DeadFilter filter, bool dryRun)
 {
-    return move("discarded", "tidekeeper_dead_restore_v1", std::move(filter), dryRun);
+    return move("discarded", "tidekeeper_dead_restore_v1", {u"restored"_s}, std::move(filter), dryRun);
 }
 
 /// The ids are collected before anything moves, so that pages do not shift underneath.
@@ -130,8 +131,8 @@ QCoro::Task<Result<QStringList>> DeadLetters::matching(QByteArray set, QString g
     co_return ids;
 }
 
-QCoro::Task<Result<QJsonObject>> DeadLetters::move(QByteArray set, QByteArray function, DeadFilter filter,
-                                                   bool dryRun)
+QCoro::Task<Result<QJsonObject>> DeadLetters::move(QByteArray set, QByteArray function, QStringList words,
+                                                   DeadFilter filter, bool dryRun)
 {
     QStringList ids = filter.ids;
     if (ids.isEmpty()) {
@@ -140,7 +141,7 @@ QCoro::Task<Result<QJsonObject>> DeadLetters::move(QByteArray set, QByteArray fu
             co_return fail(all.error());
         ids = std::move(*all);
     }
-    QHash<QByteArray, int> words;
+    QHash<QString, int> counted;
     for (qsizetype from = 0; from < ids.size(); from += batch) {
         QList<QByteArray> arguments{dryRun ? "1" : "0"};
         for (const QString &id : ids.mid(from, batch))
@@ -150,12 +151,11 @@ QCoro::Task<Result<QJsonObject>> DeadLetters::move(QByteArray set, QByteArray fu
         if (!reply)
             co_return fail(reply.error());
         for (const redis::Value &word : reply->items)
-            ++words[word.text];
+            ++counted[QString::fromUtf8(word.text)];
     }
-    QJsonObject counts{{u"matched"_s, ids.size() - words.take("missing")}};
-    words.remove("found");
-    for (auto word = words.cbegin(); word != words.cend(); ++word)
-        counts.insert(QString::fromLatin1(word.key()), word.value());
+    QJsonObject counts{{u"matched"_s, ids.size() - counted.value(u"missing"_s)}};
+    for (const QString &word : words)
+        counts.insert(word, counted.value(word));
     co_return counts;
 }
 

@@ -41,8 +41,8 @@ private:
     QCoro::Task<Result<redis::Value>> page(QByteArray set, QString group, QByteArray cursor, int limit,
                                            Wanted wanted);
     QCoro::Task<Result<QStringList>> matching(QByteArray set, QString group);
-    QCoro::Task<Result<QJsonObject>> move(QByteArray set, QByteArray function, DeadFilter filter,
-                                          bool dryRun);
+    QCoro::Task<Result<QJsonObject>> move(QByteArray set, QByteArray function, QStringList words,
+                                          DeadFilter filter, bool dryRun);
 
     QByteArray m_prefix;
     redis::FunctionLibrary &m_library;

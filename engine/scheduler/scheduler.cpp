@@ -320,7 +320,7 @@ QJsonObject Scheduler::view(const Entry &known) const
     view.insert(u"changed"_s, !known.change.isEmpty());
     view.insert(u"next_at"_s, nextFireMs(known));
     view.insert(u"last_nominal_at"_s, known.state.nominalMs);
-    view.insert(u"last_fired_at"_s, known.state.firedAt);
+    view.insert(u"last_at"_s, known.state.firedAt);
     view.insert(u"last_result"_s, known.state.result);
     view.insert(u"last_job"_s, known.state.job);
     return view;

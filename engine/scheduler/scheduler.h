@@ -47,7 +47,7 @@ public:
     /// Looks at once, for example because the clock was corrected.
     void wake();
 
-    /// {"schedules": [{"id", "title", "cron" …, "paused", "changed", "next_at", "last_nominal_at", "last_fired_at",
+    /// {"schedules": [{"id", "title", "cron" …, "paused", "changed", "next_at", "last_nominal_at", "last_at",
     /// "last_result", "last_job"}]}. Without Redis the last_… fields are as last known.
     QCoro::Task<QJsonObject> list();
     QCoro::Task<Result<QJsonObject>> find(QString id); ///< not_found
