@@ -33,13 +33,13 @@ http::AccountsOptions accountsOptions(const config::Config &config, qint64 windo
 
 } // namespace
 
-Api::Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work,
-         MetricsRegistry &metrics)
-    : overview(redis, store, work), status(router, overview, metrics, work.buckets),
+Api::Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work)
+    : overview(redis, store, work), status(router, overview, work.metrics, work.buckets),
       limiter(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
+      schedules(router, work.scheduler), queues(router, {&work.jobs}, redis.queueFunctions()),
       server(serverOptions(config.http), router,
              [this](const QByteArray &token) { return tokens.authenticate(token); })
 { }

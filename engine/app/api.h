@@ -10,14 +10,15 @@
 #include "http/httpserver.h"
 #include "http/limitercontroller.h"
 #include "http/pluginscontroller.h"
+#include "http/queuescontroller.h"
 #include "http/renewalcontroller.h"
+#include "http/schedulescontroller.h"
 
 namespace tidekeeper::app {
 
 /// The HTTP API over everything that works. Main thread.
 struct Api {
-    Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work,
-        MetricsRegistry &metrics);
+    Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work);
 
     /// Failures: admin_token, port_in_use, address_refused, tls_required, tls_files.
     Result<> listen(const QString &stateDir);
@@ -30,6 +31,8 @@ struct Api {
     http::PluginsController plugins;
     http::AccountsController accounts;
     http::RenewalController renewal;
+    http::SchedulesController schedules;
+    http::QueuesController queues;
     http::HttpServer server;
 };
 

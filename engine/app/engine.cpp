@@ -6,6 +6,8 @@
 #include "core/planner.h"
 #include "log/log.h"
 
+#include <QtCore/QDateTime>
+
 #include <chrono>
 
 using namespace Qt::StringLiterals;
@@ -46,8 +48,8 @@ QCoro::Task<> prune(StoreParts &store, qint64 nowMs)
 } // namespace
 
 Engine::Engine(config::Config config, StateDir state)
-    : m_config(std::move(config)), m_state(std::move(state)), m_events(m_clock),
-      m_redis(m_config.redis, m_state.path()), m_store(databaseUrl(m_config, m_state))
+    : m_config(std::move(config)), m_state(std::move(state)), m_redis(m_config.redis, m_state.path()),
+      m_store(databaseUrl(m_config, m_state))
 {
     m_housekeeping.setInterval(1h);
     connect(&m_housekeeping, &QTimer::timeout, this, &Engine::keepHouse);
@@ -60,14 +62,15 @@ QCoro::Task<Result<>> Engine::start()
     const Result<> redis = co_await m_redis.start();
     if (!redis)
         co_return redis;
-    const Result<> store = co_await m_store.open(sealingKeyFile(m_config, m_state), m_clock.nowMs());
+    const Result<> store =
+        co_await m_store.open(sealingKeyFile(m_config, m_state), QDateTime::currentMSecsSinceEpoch());
     if (!store)
         co_return store;
 
-    m_work = std::make_unique<Work>(m_config, m_clock, m_redis, m_store, m_metrics, m_events);
+    m_work = std::make_unique<Work>(m_config, m_redis, m_store);
     co_await m_work->start();
 
-    m_api = std::make_unique<Api>(m_config, m_redis, m_store, *m_work, m_metrics);
+    m_api = std::make_unique<Api>(m_config, m_redis, m_store, *m_work);
     const Result<> listening = m_api->listen(m_state.path());
     if (!listening)
         co_return listening;
@@ -95,7 +98,7 @@ QString Engine::url() const
 /// What is kept for a time only, forgotten once an hour.
 void Engine::keepHouse()
 {
-    prune(m_store, m_clock.nowMs());
+    prune(m_store, m_work->clock.nowMs());
 }
 
 } // namespace tidekeeper::app

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/eventbus.h"
-#include "app/metricsregistry.h"
 #include "app/redisparts.h"
 #include "app/statedir.h"
 #include "app/storeparts.h"
-#include "app/systemclock.h"
 #include "config/config.h"
 
 #include <QCoro/QCoroTask>
@@ -37,9 +34,6 @@ private:
 
     const config::Config m_config;
     StateDir m_state;
-    SystemClock m_clock;
-    MetricsRegistry m_metrics;
-    EventBus m_events;
     RedisParts m_redis;
     StoreParts m_store;
     std::unique_ptr<Work>

@@ -19,6 +19,7 @@ namespace {
 
 const QString queueName = u"renew"_s;
 const QString gmail = u"gmail"_s;
+const QString schedulePrefix = u"schedule."_s; // of settings
 constexpr int drainMs = 5'000;
 
 QCoro::Task<> sleepFor(qint64 ms)
@@ -79,7 +80,44 @@ QCoro::Task<Result<core::Account>> findAccount(store::AccountStore &accounts, QS
     co_return row->account;
 }
 
-renewal::Ports portsOf(Work &work, EventBus &events)
+QMap<QString, QString> basesOf(const config::GoogleConfig &google)
+{
+    return {{u"gmail"_s, google.gmailUrl}, {u"oauth"_s, google.oauthUrl}, {u"fcm"_s, google.fcmUrl}};
+}
+
+QJsonObject withoutPrefix(const QMap<QString, QJsonObject> &settings, const QString &prefix)
+{
+    QJsonObject byId;
+    for (auto it = settings.begin(); it != settings.end(); ++it)
+        byId.insert(it.key().mid(prefix.size()), it.value());
+    return byId;
+}
+
+QCoro::Task<> keepSetting(store::SettingsStore &settings, QString name, QJsonObject value, qint64 nowMs)
+{
+    const Result<> kept = co_await settings.set(name, value, u"api"_s, nowMs);
+    if (!kept)
+        log::error(u"store"_s, u"A changed setting is not kept over a restart: "_s + kept.error().text,
+                   {{u"setting"_s, name}});
+}
+
+/// What happened to an account becomes part of its timeline.
+QCoro::Task<> keepInTimeline(store::Journal &journal, QJsonObject event)
+{
+    const QString account = event.take("account"_L1).toString();
+    if (account.isEmpty())
+        co_return;
+    store::TimelineEntry entry;
+    entry.at = event.take("at"_L1).toInteger();
+    entry.kind = event.take("type"_L1).toString();
+    event.remove("seq"_L1);
+    entry.details = event;
+    const Result<> noted = co_await journal.note(account, entry);
+    if (!noted)
+        log::warning(u"store"_s, noted.error().text);
+}
+
+renewal::Ports portsOf(Work &work)
 {
     return {
         .store = work.renewalStore,
@@ -91,7 +129,8 @@ renewal::Ports portsOf(Work &work, EventBus &events)
                 return work.accessTokens.forAccount(std::move(account), std::move(rejected));
             },
         .enqueue = [&work](QList<queue::JobSpec> specs) { return work.jobs.enqueue(std::move(specs)); },
-        .publish = [&events](const QString &type, const QJsonObject &event) { events.publish(type, event); },
+        .publish = [&work](const QString &type,
+                           const QJsonObject &event) { work.events.publish(type, event); },
         .sleep = sleepFor,
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
     };
@@ -99,28 +138,31 @@ renewal::Ports portsOf(Work &work, EventBus &events)
 
 } // namespace
 
-Work::Work(const config::Config &config, const Clock &engineClock, RedisParts &redis, StoreParts &store,
-           MetricsRegistry &metrics, EventBus &events)
-    : clock(engineClock), httpService(http,
-                                      {{gmail, config.google.gmailUrl},
-                                       {u"oauth"_s, config.google.oauthUrl},
-                                       {u"fcm"_s, config.google.fcmUrl}}),
+Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
+    : clock(redis.connection()), events(clock), httpService(http, basesOf(config.google)),
       tokenEndpoint(http, config.google.oauthUrl),
       sealedGrants(store.accounts, store.grants, store.sealing, clock),
       accessTokens(tokenEndpoint, sealedGrants, clientsOf(config.google), clock),
       tokenService(accessTokens, [&store](QString id) { return findAccount(store.accounts, std::move(id)); }),
       buckets(redis.connection(), redis.quotaFunctions(), clock), leases(redis.leaseFunctions()),
-      jobs(queueName, redis.queueFunctions()), leader(leases, {}), queueService(jobs),
-      renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
-      renewal(portsOf(*this, events), providers), plugins(services, hostOptions(config), logOfPlugin),
-      m_redis(redis)
+      jobs(queueName, redis.queueFunctions()), leader(leases, {}), scheduler(clock, jobs, leader),
+      queueService(jobs), renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
+      renewal(portsOf(*this), providers), plugins(services, hostOptions(config), logOfPlugin), m_redis(redis),
+      m_store(store)
 {
-    offerServices(metrics, events);
+    offerServices();
+    QObject::connect(&events, &EventBus::published, &events,
+                     [this](const QJsonObject &event) { keepInTimeline(m_store.journal, event); });
+    QObject::connect(&scheduler, &scheduler::Scheduler::changed, &scheduler,
+                     [this](const QString &id, const QJsonObject &change) {
+                         keepSetting(m_store.settings, schedulePrefix + id, change, clock.nowMs());
+                     });
 }
 
-void Work::offerServices(MetricsRegistry &metrics, EventBus &events)
+void Work::offerServices()
 {
-    services.add<Clock>(const_cast<Clock *>(&clock));
+    services.add<Clock>(&clock);
+    services.add<Scheduler>(&scheduler);
     services.add<Queue>(&queueService);
     services.add<Buckets>(&buckets);
     services.add<Limiters>(&limiters);
@@ -132,18 +174,19 @@ void Work::offerServices(MetricsRegistry &metrics, EventBus &events)
 
 QCoro::Task<> Work::start()
 {
+    clock.start();
     co_await plugins.start();
     takeUpPlugins();
-    leader.start();
+    co_await startSchedules();
     startWorker();
+    renewal.requestScan();
 }
 
 void Work::takeUpPlugins()
 {
     for (const auto &found : plugins.implementations<RateLimiter>()) {
         if (!limiters.add(found.object))
-            log::warning(found.pluginId,
-                         u"Another plugin already provides a limiter of this name; this one is unused."_s);
+            log::warning(found.pluginId, u"Its limiter is unused: another plugin has one of this name."_s);
     }
     for (const auto &found : plugins.implementations<SubscriptionProvider>()) {
         if (!providers.add(found.object, {.lateAnswers = found.lateAnswers, .stop = {}}))
@@ -153,10 +196,36 @@ void Work::takeUpPlugins()
     }
 }
 
+QCoro::Task<> Work::startSchedules()
+{
+    QJsonObject scan{{u"id"_s, u"renewal-scan"_s},
+                     {u"title"_s, u"Find the subscriptions that are due and queue them"_s},
+                     {u"interval_ms"_s, 60'000},
+                     {u"job"_s,
+                      QJsonObject{{u"type"_s, renewal::RenewalEngine::scanJob},
+                                  {u"dedupe"_s, renewal::RenewalEngine::scanJob}}}};
+    const renewal::Provider *provider = gmailProvider();
+    const QString cron = provider ? provider->plugin->describe().value("cron"_L1).toString() : QString();
+    if (!cron.isEmpty()) {
+        scan.remove("interval_ms"_L1);
+        scan.insert("cron"_L1, cron);
+    }
+    if (const Status declared = scheduler.declare(scan); !declared.ok())
+        log::error(u"scheduler"_s, declared.text);
+
+    const auto changes = co_await m_store.settings.all(schedulePrefix);
+    if (changes)
+        scheduler.restoreChanges(withoutPrefix(*changes, schedulePrefix));
+    else
+        log::error(u"scheduler"_s, u"What operators changed is not known: "_s + changes.error().text);
+    leader.start();
+    scheduler.start();
+}
+
 void Work::startWorker()
 {
     queue::WorkerOptions options;
-    if (const renewal::Provider *provider = providers.find(gmail)) {
+    if (const renewal::Provider *provider = gmailProvider()) {
         const QJsonObject description = provider->plugin->describe();
         options.consumers = description.value("consumers"_L1).toInt(options.consumers);
         options.prefetch = description.value("prefetch"_L1).toInt(options.prefetch);
@@ -171,16 +240,23 @@ void Work::startWorker()
 
 QCoro::Task<> Work::stop()
 {
+    scheduler.stop();
     if (worker)
         co_await worker->stop(drainMs);
     co_await leader.stop();
     co_await plugins.stop();
     http.abortAll();
+    clock.stop();
+}
+
+const renewal::Provider *Work::gmailProvider() const
+{
+    return providers.find(gmail);
 }
 
 qint64 Work::renewalWindowMs() const
 {
-    const renewal::Provider *provider = providers.find(gmail);
+    const renewal::Provider *provider = gmailProvider();
     return provider ? provider->windowMs : 6 * core::dayMs;
 }
 

@@ -17,13 +17,14 @@
 #include "queue/worker.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
+#include "scheduler/redisclock.h"
+#include "scheduler/scheduler.h"
 
 namespace tidekeeper::app {
 
 /// What the engine does: limits, tokens, plugins, queue and renewal, wired in the order of the members. Main thread.
 struct Work {
-    Work(const config::Config &config, const Clock &clock, RedisParts &redis, StoreParts &store,
-         MetricsRegistry &metrics, EventBus &events);
+    Work(const config::Config &config, RedisParts &redis, StoreParts &store);
 
     /// Starts the plugins, takes up what they offer, then the leader's lease, the schedules and the workers.
     QCoro::Task<> start();
@@ -31,7 +32,10 @@ struct Work {
 
     qint64 renewalWindowMs() const; ///< of the Gmail provider; what bands are measured against
 
-    const Clock &clock;
+    scheduler::RedisClock clock;
+    MetricsRegistry metrics;
+    EventBus events;
+
     net::HttpClient http;
     net::HttpService httpService;
     oauth::TokenEndpoint tokenEndpoint;
@@ -46,6 +50,7 @@ struct Work {
     queue::JobQueue jobs;
     std::unique_ptr<queue::Worker> worker; ///< from start() on, sized by the Gmail provider
     queue::LeaderLease leader;
+    scheduler::Scheduler scheduler;
     QueueService queueService;
 
     renewal::SqlRenewalStore renewalStore;
@@ -57,11 +62,14 @@ struct Work {
     pluginhost::PluginHost plugins;
 
 private:
-    void offerServices(MetricsRegistry &metrics, EventBus &events);
+    void offerServices();
     void takeUpPlugins();
+    QCoro::Task<> startSchedules();
     void startWorker();
+    const renewal::Provider *gmailProvider() const;
 
     RedisParts &m_redis;
+    StoreParts &m_store;
 };
 
 } // namespace tidekeeper::app
