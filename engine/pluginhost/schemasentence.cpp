@@ -8,6 +8,8 @@
 #include <QtCore/QMap>
 #include <QtCore/QStringList>
 
+#include <array>
+
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::pluginhost {
@@ -47,21 +49,47 @@ QString enumOf(const QJsonArray &values)
     return u"one of "_s + texts.join(u", "_s);
 }
 
-/// " from 1 to 500", " of at least 1", " of at most 1,000 characters", …
+bool isDuration(const QJsonObject &schema)
+{
+    return schema.value("format"_L1) == "duration"_L1;
+}
+
+/// As it would be written in the configuration: 5400000 is 90m.
+QString durationText(qint64 ms)
+{
+    constexpr std::array<std::pair<qint64, QLatin1StringView>, 4> units{{
+        {86'400'000, "d"_L1},
+        {3'600'000, "h"_L1},
+        {60'000, "m"_L1},
+        {1'000, "s"_L1},
+    }};
+    for (const auto &[unit, name] : units) {
+        if (ms != 0 && ms % unit == 0)
+            return QString::number(ms / unit) + name;
+    }
+    return QString::number(ms) + "ms"_L1;
+}
+
+QString numberText(const QJsonObject &schema, const QJsonValue &number)
+{
+    return isDuration(schema) && number.isDouble() ? durationText(number.toInteger()) : asJson(number);
+}
+
+/// " from 1 to 500", " of at least 1", " of at most 1000 characters", …
 QString range(const QJsonObject &schema, const QString &least, const QString &most, const QString &unit)
 {
-    const bool low = schema.contains(least);
-    const bool high = schema.contains(most);
-    if (low && high)
-        return u" from %1 to %2%3"_s.arg(asJson(schema.value(least)), asJson(schema.value(most)), unit);
-    if (low)
-        return u" of at least %1%2"_s.arg(asJson(schema.value(least)), unit);
-    if (high)
-        return u" of at most %1%2"_s.arg(asJson(schema.value(most)), unit);
+    const QString low = numberText(schema, schema.value(least));
+    const QString high = numberText(schema, schema.value(most));
+    if (schema.contains(least) && schema.contains(most))
+        return u" from %1 to %2%3"_s.arg(low, high, unit);
+    if (schema.contains(least))
+        return u" of at least %1%2"_s.arg(low, unit);
+    if (schema.contains(most))
+        return u" of at most %1%2"_s.arg(high, unit);
     return {};
 }
 
-QString shown(const QJsonValue &value)
+QString shown(const QJsonObject &schema, const QJsonValue &value)
 {
     switch (value.type()) {
     case QJsonValue::String:
@@ -71,7 +99,7 @@ QString shown(const QJsonValue &value)
     case QJsonValue::Object:
         return u"a table"_s;
     default:
-        return asJson(value);
+        return numberText(schema, value);
     }
 }
 
@@ -83,39 +111,43 @@ QString suggestion(const QJsonObject &schema, const QJsonValue &value)
     return value.isString() ? core::didYouMean(value.toString(), known) : QString();
 }
 
-} // namespace
-
-QString allowedBySchema(const QJsonObject &schema)
+/// "a whole number from 1 to 500": what a schema allows for one key.
+QString allowed(const QJsonObject &schema)
 {
     QString text;
     if (schema.contains("enum"_L1))
         text = enumOf(schema.value("enum"_L1).toArray());
-    else if (schema.value("format"_L1) == "duration"_L1)
+    else if (isDuration(schema))
         text = u"a duration such as \"15m\""_s;
     else if (schema.contains("type"_L1))
         text = typesOf(schema.value("type"_L1));
     else
         text = u"what its schema says"_s;
-    text += range(schema, u"minimum"_s, u"maximum"_s,
-                  schema.value("format"_L1) == "duration"_L1 ? u" ms"_s : u""_s);
+    text += range(schema, u"minimum"_s, u"maximum"_s, {});
     text += range(schema, u"minLength"_s, u"maxLength"_s, u" characters"_s);
     text += range(schema, u"minItems"_s, u"maxItems"_s, u" items"_s);
     if (schema.contains("pattern"_L1))
         text += u" that matches "_s + schema.value("pattern"_L1).toString();
-    if (schema.contains("description"_L1))
-        text += u" ("_s + schema.value("description"_L1).toString() + u")"_s;
     return text;
 }
 
+QString meaning(const QJsonObject &schema)
+{
+    const QString description = schema.value("description"_L1).toString();
+    return description.isEmpty() ? QString() : u' ' + description;
+}
+
+} // namespace
+
 QString wrongValueSentence(const QString &key, const QJsonObject &schema, const QJsonValue &value)
 {
-    return u"\"%1\" must be %2, but it is %3."_s.arg(key, allowedBySchema(schema), shown(value))
-        + suggestion(schema, value);
+    return u"\"%1\" must be %2, but it is %3."_s.arg(key, allowed(schema), shown(schema, value))
+        + suggestion(schema, value) + meaning(schema);
 }
 
 QString missingKeySentence(const QString &key, const QJsonObject &schema)
 {
-    return u"\"%1\" is missing; it must be %2."_s.arg(key, allowedBySchema(schema));
+    return u"\"%1\" is missing; it must be %2."_s.arg(key, allowed(schema)) + meaning(schema);
 }
 
 } // namespace tidekeeper::pluginhost

@@ -6,8 +6,7 @@
 
 namespace tidekeeper::pluginhost {
 
-/// "a whole number from 1 to 500 (how many …)": what a schema allows for one key, for people.
-QString allowedBySchema(const QJsonObject &schema);
+// Sentences about one key, each followed by the key's description in the schema.
 
 /// "\"batch\" must be a whole number, but it is text." Texts are not repeated: they may be secrets.
 QString wrongValueSentence(const QString &key, const QJsonObject &schema, const QJsonValue &value);

@@ -25,7 +25,8 @@ const QJsonObject schema = json(R"({
         "share": { "type": "number", "minimum": 0 },
         "enforce": { "type": "boolean", "default": true },
         "mode": { "enum": ["active", "observe"] },
-        "window": { "type": "integer", "format": "duration", "minimum": 1000 },
+        "window": { "type": "integer", "format": "duration", "minimum": 5400000, "maximum": 604800000 },
+        "places": { "type": "integer", "minimum": 1, "description": "How many calls may run at once." },
         "name": { "type": "string", "pattern": "^[a-z]+$" },
         "labels": { "type": "object", "additionalProperties": { "type": "string" } },
         "quiet": {
@@ -110,7 +111,11 @@ void TestJsonSchema::refuses_data()
     row("enum", R"({"mode": "obserf"})",
         u"\"mode\" must be one of \"active\", \"observe\", but it is text. Did you mean \"observe\"?"_s);
     row("duration", R"({"window": "soon"})",
-        u"\"window\" must be a duration such as \"15m\" of at least 1000 ms, but it is text."_s);
+        u"\"window\" must be a duration such as \"15m\" from 90m to 7d, but it is text."_s);
+    row("duration out of range", R"({"window": 500})",
+        u"\"window\" must be a duration such as \"15m\" from 90m to 7d, but it is 500ms."_s);
+    row("described", R"({"places": 0})",
+        u"\"places\" must be a whole number of at least 1, but it is 0. How many calls may run at once."_s);
     row("pattern", R"({"name": "A"})", u"\"name\" must be text that matches ^[a-z]+$, but it is text."_s);
     row("free table", R"({"labels": {"a": 1}})", u"\"labels.a\" must be text, but it is 1."_s);
     row("inside a list", R"({"rules": [{"event": "e"}, {"event": 7}]})",

@@ -110,7 +110,7 @@ void TestPluginHost::keepsARecordOfWhatIsBroken_data()
     row("unlisted-interface", u"missing_interface"_s, {u"dev.tidekeeper.Notifier/1"_s});
     row("no-plugin-interface", u"missing_interface"_s, {u"does not implement dev.tidekeeper.Plugin/1"_s});
     row("needs-configuration", u"bad_configuration"_s,
-        {u"[plugins.needs-configuration]"_s, u"\"key_file\" is missing"_s, u"path of the key"_s});
+        {u"[plugins.needs-configuration]"_s, u"\"key_file\" is missing"_s, u"The path of the key."_s});
     row("initialize-fails", u"initialize_failed"_s, {u"no_key"_s, u"The key file is not there"_s});
     row("initialize-throws", u"initialize_failed"_s, {u"thrown by initialize"_s});
     row("start-fails", u"start_failed"_s, {u"no_network"_s, u"There is no network."_s});

@@ -35,7 +35,8 @@ public:
     virtual void log(int level, const QString &text) = 0;
 };
 
-/// The life of a plugin: initialize, start, stop, once each and in this order.
+/// The life of a plugin: initialize, start, stop, once each and in this order. The object is never deleted and its
+/// library never unloaded. An exception that escapes becomes a failure of the plugin.
 class TIDEKEEPER_SDK_EXPORT Plugin {
 public:
     virtual ~Plugin();
@@ -47,7 +48,8 @@ public:
     /// Begin work; finish the reply when ready (10 s). [main]
     virtual void start(Reply *reply) = 0;
 
-    /// End work; finish the reply when nothing runs any more (5 s). [main]
+    /// End work; finish the reply when nothing runs any more (5 s). Also called when start() is not finished yet or
+    /// came too late, but not when it reported a failure. [main]
     virtual void stop(Reply *reply) = 0;
 };
 
