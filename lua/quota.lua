@@ -62,25 +62,51 @@ local function readRequest(keys, args)
     return { cost = cost * 1000, lane = args[2], maxWaitMs = maxWaitMs, deadlineUs = deadlineUs }
 end
 
+-- The fields of a policy in the order of its field `compiled`, which holds them all in one line.
+local COMPILED_FIELDS = {
+    'format', 'enforce', 'key_ttl_ms', 'changed_us',
+    'account_capacity_milli', 'account_refill_per_minute', 'account_reserve_milli',
+    'previous_account_capacity_milli', 'previous_account_refill_per_minute',
+    'project_capacity_milli', 'project_refill_per_minute', 'project_reserve_milli',
+    'previous_project_capacity_milli', 'previous_project_refill_per_minute',
+}
+
+-- Policies by their compiled line, so that a decision reads one field and parses nothing.
+local parsedPolicies, parsedCount = {}, 0
+local MOST_PARSED = 1000
+
+local function parsePolicy(compiled)
+    local f = {}
+    for word in compiled:gmatch('%d+') do
+        f[#f + 1] = tonumber(word)
+    end
+    if parsedCount >= MOST_PARSED then
+        parsedPolicies, parsedCount = {}, 0
+    end
+    local policy = {
+        enforce = f[2] ~= 0,
+        keyTtlMs = f[3],
+        changedUs = f[4],
+        account = { capacity = f[5], refill = f[6], reserve = f[7], previousCapacity = f[8], previousRefill = f[9] },
+        project = { capacity = f[10], refill = f[11], reserve = f[12], previousCapacity = f[13], previousRefill = f[14] },
+    }
+    parsedPolicies[compiled], parsedCount = policy, parsedCount + 1
+    return policy
+end
+
 -- The policy, or nil and the error to answer.
 local function readPolicy(key)
-    local f = redis.call('HMGET', key, 'format', 'enforce', 'key_ttl_ms', 'changed_us',
-        'account_capacity_milli', 'account_refill_per_minute', 'account_reserve_milli',
-        'previous_account_capacity_milli', 'previous_account_refill_per_minute',
-        'project_capacity_milli', 'project_refill_per_minute', 'project_reserve_milli',
-        'previous_project_capacity_milli', 'previous_project_refill_per_minute')
-    if f[1] ~= FORMAT then
-        return nil, redis.error_reply('TKPOLICY ' .. (f[1] and 'the policy has another format' or 'no policy here'))
+    local compiled = redis.call('HGET', key, 'compiled')
+    if not compiled then
+        return nil, redis.error_reply('TKPOLICY no policy is published under this key')
     end
-    return {
-        enforce = f[2] ~= '0',
-        keyTtlMs = tonumber(f[3]),
-        changedUs = tonumber(f[4]),
-        account = { capacity = tonumber(f[5]), refill = tonumber(f[6]), reserve = tonumber(f[7]),
-            previousCapacity = tonumber(f[8]), previousRefill = tonumber(f[9]) },
-        project = { capacity = tonumber(f[10]), refill = tonumber(f[11]), reserve = tonumber(f[12]),
-            previousCapacity = tonumber(f[13]), previousRefill = tonumber(f[14]) },
-    }
+    if parsedPolicies[compiled] then
+        return parsedPolicies[compiled]
+    end
+    if compiled:match('^%d+') ~= FORMAT then
+        return nil, redis.error_reply('TKPOLICY the policy has a format that this library does not read')
+    end
+    return parsePolicy(compiled)
 end
 
 -- The bucket as it was last written, without a level when there is none: it is full then.
@@ -291,6 +317,11 @@ local function withHistory(given, old, nowUs)
     for _, name in ipairs(LIMIT_FIELDS) do
         given['previous_' .. name] = old[limitsChanged and name or 'previous_' .. name]
     end
+    local line = {}
+    for i, name in ipairs(COMPILED_FIELDS) do
+        line[i] = given[name]
+    end
+    given.compiled = table.concat(line, ' ')
     return given
 end
 

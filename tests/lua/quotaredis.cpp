@@ -41,10 +41,10 @@ void QuotaRedis::setLimits(const QuotaLimits &limits, const QByteArray &project)
     publish(limits, project);
 }
 
-void QuotaRedis::changeLimits(const QuotaLimits &limits, qint64 atUs)
+qint64 QuotaRedis::changeLimits(const QuotaLimits &limits)
 {
-    publish(limits, "default");
-    command({"HSET", policyKey(), "changed_us", QByteArray::number(atUs)});
+    publish(limits);
+    return hash(policyKey())["changed_us"].toLongLong();
 }
 
 void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project)

@@ -84,7 +84,7 @@ public:
     void setLimits(const QuotaLimits &limits,
                    const QByteArray &project = "default"); ///< as if there were none before
     void publish(const QuotaLimits &limits, const QByteArray &project = "default"); ///< as an engine does
-    void changeLimits(const QuotaLimits &limits, qint64 atUs); ///< publish, as if done then
+    qint64 changeLimits(const QuotaLimits &limits); ///< publish; when the limits changed, in µs
 
     QuotaDecision at(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project = "default");
     /// By the server's own clock.

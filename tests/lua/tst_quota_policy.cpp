@@ -41,13 +41,13 @@ void TestQuotaPolicy::withoutAPolicyNothingIsDecided()
 
 void TestQuotaPolicy::anotherFormatIsNotRead()
 {
-    m_redis.command({"HSET", QuotaRedis::policyKey(), "format", "2"});
+    m_redis.command({"HSET", QuotaRedis::policyKey(), "compiled", "2 1 3600000"});
     QVERIFY(m_redis.at(t0, QuotaAsk(1)).error.startsWith("TKPOLICY "));
 }
 
 void TestQuotaPolicy::publishingTwiceWritesOnce()
 {
-    m_redis.changeLimits({.accountCapacity = 500}, t0);
+    m_redis.changeLimits({.accountCapacity = 500});
     const auto policy = m_redis.hash(QuotaRedis::policyKey());
     QCOMPARE(policy["account_capacity_milli"], QByteArray("500000"));
     QCOMPARE(policy["previous_account_capacity_milli"], QByteArray("360000"));
@@ -91,18 +91,17 @@ void TestQuotaPolicy::badPoliciesChangeNothing()
 
 void TestQuotaPolicy::loweredLimitsCutTheLevel()
 {
-    m_redis.at(t0, QuotaAsk(60)); // 300 of 360 left
-    m_redis.changeLimits({.accountCapacity = 200, .accountRefill = 60}, t0);
-    QCOMPARE(m_redis.at(t0, QuotaAsk(qint64(0))).accountLevel, 200'000);
-    QCOMPARE(m_redis.at(t0, QuotaAsk(qint64(0)).of("bob")).accountLevel, 200'000);
+    m_redis.now(QuotaAsk(60)); // 300 of 360 left
+    const qint64 changedUs = m_redis.changeLimits({.accountCapacity = 200, .accountRefill = 60});
+    QCOMPARE(m_redis.at(changedUs, QuotaAsk(qint64(0))).accountLevel, 200'000);
+    QCOMPARE(m_redis.at(changedUs, QuotaAsk(qint64(0)).of("bob")).accountLevel, 200'000);
 }
 
 void TestQuotaPolicy::raisedLimitsLeaveTheLevel()
 {
-    m_redis.at(t0, QuotaAsk(60));
-    // Ten minutes after the call, so that the bucket had long been full again.
-    const qint64 changedUs = t0 + 600 * QuotaRedis::secondUs;
-    m_redis.changeLimits({.accountCapacity = 1'000, .accountRefill = 60}, changedUs);
+    // Ten minutes before the change, so that the bucket has long been full again.
+    m_redis.at(m_redis.now(QuotaAsk(qint64(0))).nowUs - 600 * QuotaRedis::secondUs, QuotaAsk(60));
+    const qint64 changedUs = m_redis.changeLimits({.accountCapacity = 1'000, .accountRefill = 60});
     QCOMPARE(m_redis.at(changedUs, QuotaAsk(qint64(0))).accountLevel, 360'000);
     QCOMPARE(m_redis.at(changedUs, QuotaAsk(qint64(0)).of("bob")).accountLevel,
              360'000); // never seen, thus full
@@ -111,12 +110,13 @@ void TestQuotaPolicy::raisedLimitsLeaveTheLevel()
 
 void TestQuotaPolicy::debtSurvivesAChange()
 {
-    m_redis.setLimits({.accountCapacity = 100, .accountRefill = 600});
-    m_redis.at(t0, QuotaAsk(100));
-    m_redis.at(t0, QuotaAsk(100).waiting(30'000));
+    m_redis.setLimits({.accountCapacity = 100, .accountRefill = 600}); // 10 milli-units each ms
+    const qint64 bookedUs = m_redis.now(QuotaAsk(100)).nowUs;
+    m_redis.at(bookedUs, QuotaAsk(100).waiting(30'000));
     for (const qint64 capacity : {50, 1'000}) {
-        m_redis.changeLimits({.accountCapacity = capacity, .accountRefill = 600}, t0);
-        QCOMPARE(m_redis.at(t0, QuotaAsk(qint64(0))).accountLevel, -100'000);
+        const qint64 changedUs = m_redis.changeLimits({.accountCapacity = capacity, .accountRefill = 600});
+        QCOMPARE(m_redis.at(changedUs, QuotaAsk(qint64(0))).accountLevel,
+                 -100'000 + (changedUs - bookedUs) * 600 / 60'000);
     }
 }
 

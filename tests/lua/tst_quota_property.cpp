@@ -102,10 +102,9 @@ QuotaLimits TestQuotaProperty::randomLimits()
     limits.projectRefill = anyScale(50'000'000);
     limits.accountReserve = double(between(0, 90)) / 100;
     limits.projectReserve = double(between(0, 90)) / 100;
-    limits.keyTtlMs = 3'600'000
-        + 4 * 60'000
-            * std::max(limits.accountCapacity / limits.accountRefill,
-                       limits.projectCapacity / limits.projectRefill);
+    const qint64 minutesToFull = std::max(limits.accountCapacity / limits.accountRefill,
+                                          limits.projectCapacity / limits.projectRefill);
+    limits.keyTtlMs = std::min(qint64(1'000'000'000'000), 3'600'000 + 4 * 60'000 * minutesToFull);
     return limits;
 }
 
