@@ -204,10 +204,17 @@ void Worker::lookIn(int ms)
 
 // Running ---------------------------------------------------------------------------------------------------
 
+/// A job that was running when a worker ended may be what ended it: it runs alone, so that it takes no neighbour
+/// with it to the dead letters.
 void Worker::startPrefetched()
 {
     while (!m_stopping && !m_prefetched.isEmpty() && m_running.size() < m_options.consumers) {
+        const bool isSuspect = m_prefetched.first().starts > 0;
+        if (!m_alone.isEmpty() || (isSuspect && !m_running.isEmpty()))
+            return;
         Job job = m_prefetched.takeFirst();
+        if (isSuspect)
+            m_alone = job.id;
         m_running.insert(job.id, job);
         run(std::move(job));
     }
@@ -239,6 +246,8 @@ QCoro::Task<> Worker::run(Job job)
     }
     // Without an answer, or when it is another's now, the lease decides.
     m_running.remove(job.id);
+    if (m_alone == job.id)
+        m_alone.clear();
     if (m_heartbeat)
         m_heartbeat->remove(job.id);
     startPrefetched();

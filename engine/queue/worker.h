@@ -87,6 +87,7 @@ private:
     std::unique_ptr<Heartbeat> m_heartbeat;
     QList<Job> m_prefetched; ///< urgent ones first
     QHash<QString, Job> m_running;
+    QString m_alone; ///< the running job beside which no other is started
     QTimer m_lookTimer;
     QTimer m_reapTimer;
     QByteArray m_reapCursor = "0";
