@@ -49,6 +49,7 @@ public:
 private:
     enum class Found : quint8 { Nobody, Adopted, Replaced };
 
+    QCoro::Task<Result<>> adoptOrStart(QDeadlineTimer deadline);
     QCoro::Task<Result<Found>> takeOver(QDeadlineTimer deadline);
     QCoro::Task<bool> isOurs();
     QCoro::Task<Result<>> serve(QDeadlineTimer deadline);
@@ -94,28 +95,32 @@ void PrivateRedis::Private::abandon()
 
 QCoro::Task<Result<>> PrivateRedis::Private::start()
 {
-    if (const Result<> made = folder.make(); !made)
-        co_return made;
     m_isStopping = false;
     const QDeadlineTimer deadline(options.startTimeoutMs);
+    const Result<> started = co_await adoptOrStart(deadline);
+    m_control.reset();
+    m_isKept = started.has_value();
+    co_return started;
+}
 
+QCoro::Task<Result<>> PrivateRedis::Private::adoptOrStart(QDeadlineTimer deadline)
+{
+    if (const Result<> made = folder.make(); !made)
+        co_return fail(made.error());
     const Result<Found> found = co_await takeOver(deadline);
     if (!found)
         co_return fail(found.error());
-    if (*found != Found::Adopted) {
-        if (QFileInfo(folder.logFile()).size() > keptLogBytes)
-            QFile::remove(folder.logFile());
-        if (const Result<> spawned = spawn(); !spawned)
-            co_return spawned;
-        const Result<> serves = co_await serve(deadline);
-        if (!serves) {
-            co_await end(options.stopTimeoutMs);
-            co_return serves;
-        }
-    }
-    m_control.reset();
-    m_isKept = true;
-    co_return Result<>();
+    if (*found == Found::Adopted)
+        co_return Result<>();
+
+    if (QFileInfo(folder.logFile()).size() > keptLogBytes)
+        QFile::remove(folder.logFile());
+    if (const Result<> spawned = spawn(); !spawned)
+        co_return fail(spawned.error());
+    const Result<> serves = co_await serve(deadline);
+    if (!serves)
+        co_await end(options.stopTimeoutMs);
+    co_return serves;
 }
 
 /// Adopts the server that an earlier run left behind, or ends it when it is of no use.

@@ -154,10 +154,9 @@ void RedisConnection::Private::endLink(const QString &reason)
 void RedisConnection::Private::drop(const QString &reason, std::optional<int> retryInMs)
 {
     const bool wasReady = state == State::Ready;
-    const QString why = reason; // may belong to the link
-    endLink(why);
+    endLink(reason);
     state = State::Waiting;
-    lastError = why;
+    lastError = reason;
     if (wasReady && Link::monotonicUs() - m_readyAtUs > options.reconnectMaxMs * 1000LL)
         m_attempts = 0;
     const bool hasOpened = countFailures(1);
@@ -167,7 +166,7 @@ void RedisConnection::Private::drop(const QString &reason, std::optional<int> re
     if (hasOpened)
         Q_EMIT q->breakerChanged(true);
     if (alive && wasReady)
-        Q_EMIT q->lost(why);
+        Q_EMIT q->lost(reason);
 }
 
 int RedisConnection::Private::retryDelayMs()
