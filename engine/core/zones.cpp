@@ -2,6 +2,8 @@
 #include "core/zones.h"
 
 #include <QtCore/QDateTime>
+#include <QtCore/QFileInfo>
+#include <QtCore/QRegularExpression>
 
 #include <limits>
 
@@ -19,12 +21,22 @@ QDateTime utc(qint64 seconds)
     return QDateTime::fromSecsSinceEpoch(seconds, Qt::UTC);
 }
 
+/// QTimeZone also takes POSIX rules, and then a misspelt name as one without daylight saving: only names that the
+/// system's zone data has are names here.
+bool isName(const QByteArray &id)
+{
+    static const QRegularExpression form(u"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"_s);
+    const QString name = QString::fromLatin1(id);
+    return form.match(name).hasMatch()
+        && (id == "UTC" || QFileInfo(u"/usr/share/zoneinfo/"_s + name).isFile());
+}
+
 } // namespace
 
 Result<Zone> Zone::find(const QByteArray &id)
 {
     QTimeZone zone = id.isEmpty() ? QTimeZone::utc() : QTimeZone(id);
-    if (!zone.isValid())
+    if (!id.isEmpty() && (!isName(id) || !zone.isValid()))
         return fail(u"unknown_zone"_s,
                     u"There is no time zone \"%1\"; use an IANA name such as Asia/Seoul or UTC."_s.arg(
                         QString::fromUtf8(id)),

@@ -172,6 +172,7 @@ void Scheduler::wake()
 
 void Scheduler::look()
 {
+    ++m_looks;
     m_lastLookMs = m_clock.monotonicMs();
     const qint64 now = m_clock.nowMs();
     qint64 wait = longestWaitMs;
@@ -370,6 +371,8 @@ QJsonObject Scheduler::health() const
             overdue.append(id);
     }
     return {{u"leader"_s, m_lease.isHeld()},
+            {u"ready"_s, m_leadingTerm != 0 && m_lease.term() == m_leadingTerm},
+            {u"looks"_s, m_looks},
             {u"term"_s, m_lease.term()},
             {u"last_look_ms_ago"_s, m_clock.monotonicMs() - m_lastLookMs},
             {u"overdue"_s, overdue}};

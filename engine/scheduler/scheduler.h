@@ -57,7 +57,8 @@ public:
     run(QString id); ///< {"job", "result"}; {"result": "called"} for a callback
     Result<QList<qint64>> next(const QString &id, int n) const; ///< the next n fires, epoch ms
 
-    /// {"leader", "term", "last_look_ms_ago", "overdue": [ids]}: overdue = due for more than 30 s in the leader.
+    /// {"leader", "ready", "term", "looks", "last_look_ms_ago", "overdue": [ids]}: ready = leads and knows where the
+    /// schedules stand; looks = since the start; overdue = due for more than 30 s in a ready leader.
     QJsonObject health() const;
 
 Q_SIGNALS:
@@ -85,6 +86,7 @@ private:
     QTimer m_timer;
     qint64 m_leadingTerm =
         0; ///< the term in which the queue is fenced and the nominal times are read; 0 = none
+    qint64 m_looks = 0;
     qint64 m_lastLookMs = 0; ///< monotonic
     bool m_running = false;
 };

@@ -51,17 +51,25 @@ const std::vector<Meaning> &meanings()
     return list;
 }
 
-/// Every fire in (fromMs, toMs], found by looking at the wall clock at every 15 s.
-QList<qint64> enumerate(const Meaning &meaning, const QTimeZone &zone, qint64 fromMs, qint64 toMs)
+/// The wall clock at every 15 s of a span and of the day before it.
+QList<std::pair<qint64, qint64>> wallClock(const QTimeZone &zone, qint64 fromMs, qint64 toMs)
+{
+    QList<std::pair<qint64, qint64>> shown; // UTC and local seconds
+    for (qint64 at = fromMs / 1000 - 86'400; at <= toMs / 1000; at += 15)
+        shown.append({at, at + zone.offsetFromUtc(QDateTime::fromSecsSinceEpoch(at, Qt::UTC))});
+    return shown;
+}
+
+/// Every fire after fromMs, found by looking at the wall clock all the time.
+QList<qint64> enumerate(const Meaning &meaning, const QList<std::pair<qint64, qint64>> &shown, qint64 fromMs)
 {
     const auto matches = [&](qint64 localS) {
         return meaning.matches(int(localS / 3600 % 24), int(localS / 60 % 60), int(localS % 60));
     };
-    QSet<qint64> seen; // wall clocks already shown
+    QSet<qint64> seen;
     QList<qint64> fires;
     qint64 previousLocal = 0;
-    for (qint64 at = fromMs / 1000 - 86'400; at <= toMs / 1000; at += 15) {
-        const qint64 local = at + zone.offsetFromUtc(QDateTime::fromSecsSinceEpoch(at, Qt::UTC));
+    for (const auto &[at, local] : shown) {
         bool fire = matches(local) && (meaning.rhythm || !seen.contains(local));
         if (!meaning.rhythm && previousLocal != 0) {
             for (qint64 skipped = previousLocal + 15; skipped < local; skipped += 15)
@@ -203,13 +211,14 @@ void TestCron::stepsEqualEnumeration()
 
     const auto where = Zone::find(zone);
     QVERIFY(where);
-    for (const Meaning &meaning : meanings()) {
-        const auto cron = CronExpression::parse(QString::fromLatin1(meaning.pattern));
-        QVERIFY(cron);
-        QCOMPARE(cron->isRhythm(), meaning.rhythm);
-        for (const qint64 centre : centres) {
-            const qint64 from = centre - 30 * 3'600'000;
-            const qint64 to = centre + 30 * 3'600'000;
+    for (const qint64 centre : centres) {
+        const qint64 from = centre - 30 * 3'600'000;
+        const qint64 to = centre + 30 * 3'600'000;
+        const auto shown = wallClock(qtZone, from, to);
+        for (const Meaning &meaning : meanings()) {
+            const auto cron = CronExpression::parse(QString::fromLatin1(meaning.pattern));
+            QVERIFY(cron);
+            QCOMPARE(cron->isRhythm(), meaning.rhythm);
             QList<qint64> stepped;
             qint64 at = from;
             while (const auto next = cron->nextFire(*where, at)) {
@@ -219,7 +228,7 @@ void TestCron::stepsEqualEnumeration()
                     break;
                 stepped.append(at);
             }
-            QCOMPARE(iso(stepped), iso(enumerate(meaning, qtZone, from, to)));
+            QVERIFY2(stepped == enumerate(meaning, shown, from), meaning.pattern);
             // From between two fires the answer is the same as from the earlier one.
             for (qsizetype i = 1; i < std::min<qsizetype>(stepped.size(), 200); ++i)
                 QCOMPARE(*cron->nextFire(*where, stepped[i] - 1), stepped[i]);
@@ -309,7 +318,11 @@ void TestCron::limits()
 {
     QCOMPARE(nextFires(u"* * * * *"_s, "UTC", 0, 0).error().code, u"invalid_request"_s);
     QCOMPARE(nextFires(u"* * * * *"_s, "UTC", 0, 1001).error().code, u"invalid_request"_s);
-    QCOMPARE(nextFires(u"* * * * *"_s, "Mars/Olympus", 0, 1).error().code, u"unknown_zone"_s);
+    for (const char *zone : {"Mars/Olympus", "Seoul", "../../etc/passwd", "EST5", "UTC+03:00", "Asia/"})
+        QCOMPARE(nextFires(u"* * * * *"_s, zone, 0, 1).error().code, u"unknown_zone"_s);
+    for (const char *zone :
+         {"", "UTC", "Etc/UTC", "Asia/Calcutta", "America/Argentina/Buenos_Aires", "Etc/GMT+3"})
+        QVERIFY(nextFires(u"* * * * *"_s, zone, 0, 1));
     QCOMPARE(nextFires(u"* * * * *"_s, "UTC", 0, 1000)->size(), 1000);
 }
 
