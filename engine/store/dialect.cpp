@@ -97,9 +97,11 @@ bool isPostgresUrl(const QString &url)
 Result<> addConnection(const QString &name, const QString &url)
 {
     const bool postgres = isPostgresUrl(url);
-    if (!postgres && !url.startsWith(sqlitePrefix)) {
-        return fail(unavailable(u"\"database.url\" is not understood: write sqlite:/path/to/file.db or "
-                                u"postgres://user:password@host/database."_s));
+    const bool good = postgres ? QUrl(url).isValid() : url.startsWith(sqlitePrefix);
+    if (!good) {
+        return fail(unavailable(u"\"database.url\" is not understood: write sqlite:/path/to/file.db, "
+                                u"postgres://user:password@host/database or, for a Unix socket, "
+                                u"postgres:///database?host=/folder/of/the/socket&user=name."_s));
     }
     QSqlDatabase db = QSqlDatabase::addDatabase(postgres ? u"QPSQL"_s : u"QSQLITE"_s, name);
     if (!db.isValid()) {

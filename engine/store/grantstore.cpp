@@ -71,7 +71,7 @@ Result<> restored(QSqlDatabase &db, const QString &account, qint64 nowMs)
     return run(
         db,
         u"UPDATE subscriptions SET active = 1, next_attempt_at = 0, next_target_at = ?,"
-        " due_at = CASE WHEN expires_at > 0 THEN ? ELSE 0 END, generation = generation + 1 WHERE account = ?"_s,
+        " due_at = CASE WHEN expires_at > 0 THEN CAST(? AS BIGINT) ELSE 0 END, generation = generation + 1 WHERE account = ?"_s,
         {nowMs, nowMs, account});
 }
 

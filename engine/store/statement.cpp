@@ -16,6 +16,11 @@ Statement::Statement(QSqlDatabase &db, const QString &sql) : m_db(db), m_query(d
 
 Result<> Statement::run(const QVariantList &values)
 {
+    if (values.isEmpty()) { // also because PostgreSQL prepares no CREATE
+        if (!m_query.exec(m_sql))
+            return fail(statementFailure(m_db, m_query.lastError()));
+        return {};
+    }
     if (!m_prepared) {
         if (!m_query.prepare(m_sql))
             return fail(statementFailure(m_db, m_query.lastError()));
