@@ -5,6 +5,11 @@
 -- Leases: one holder of a name at a time, known by a random owner token, with a term that only ever grows (the
 -- fencing token). A lease is a hash {owner, term} that expires with it. See README.md.
 
+-- A lease takes next to nothing: a Redis that is full must not cost a leader its place.
+local function register(name, callback)
+    redis.register_function{function_name = name, callback = callback, flags = {'allow-oom'}}
+end
+
 local function whole(value, name)
     local number = tonumber(value)
     if not number or number ~= math.floor(number) or number < 0 or number > 9007199254740991 then
@@ -20,7 +25,7 @@ local function nextTerm(atLeast)
     return math.max(tonumber(t[1]) * 1000000 + tonumber(t[2]), atLeast + 1)
 end
 
-redis.register_function('tidekeeper_lease_acquire_v1', function(keys, args)
+register('tidekeeper_lease_acquire_v1', function(keys, args)
     local owner, ttl, seen = args[1], whole(args[2], 'ttl_ms'), whole(args[3] or '0', 'seen_term')
     if owner == '' or ttl == 0 then
         error({err = 'ERR owner and ttl_ms must be given'})
@@ -38,7 +43,7 @@ redis.register_function('tidekeeper_lease_acquire_v1', function(keys, args)
     return {1, term, ttl}
 end)
 
-redis.register_function('tidekeeper_lease_renew_v1', function(keys, args)
+register('tidekeeper_lease_renew_v1', function(keys, args)
     if redis.call('HGET', keys[1], 'owner') ~= args[1] then
         return 0
     end
@@ -46,7 +51,7 @@ redis.register_function('tidekeeper_lease_renew_v1', function(keys, args)
     return 1
 end)
 
-redis.register_function('tidekeeper_lease_release_v1', function(keys, args)
+register('tidekeeper_lease_release_v1', function(keys, args)
     if redis.call('HGET', keys[1], 'owner') ~= args[1] then
         return 0
     end

@@ -43,6 +43,11 @@ local function places(prefix)
     }
 end
 
+-- flag: 'allow-oom' for what frees memory or keeps a lease, so that a full Redis can be worked off; 'no-writes'.
+local function register(name, flag, callback)
+    redis.register_function{function_name = name, callback = callback, flags = {flag}}
+end
+
 -- Steps -------------------------------------------------------------------------------------------------------
 
 local function putWaiting(k, id, lane)
@@ -363,7 +368,7 @@ redis.register_function('tidekeeper_start_v1', function(keys, args)
     return {1, starts}
 end)
 
-redis.register_function('tidekeeper_heartbeat_v1', function(keys, args)
+register('tidekeeper_heartbeat_v1', 'allow-oom', function(keys, args)
     local k, lost = places(keys[1]), {}
     local untilMs = text(nowMs() + whole(args[1], 'lease_ms'))
     for i = 2, #args, 2 do
@@ -380,7 +385,7 @@ end)
 -- Ends --------------------------------------------------------------------------------------------------------
 -- Each answers 1, or 0 when the job is no longer in this owner's hands: a normal, quiet outcome.
 
-redis.register_function('tidekeeper_ack_v1', function(keys, args)
+register('tidekeeper_ack_v1', 'allow-oom', function(keys, args)
     local k, id = places(keys[1]), args[1]
     local hands = inHands(k, id, args[2])
     if not hands then
@@ -449,6 +454,6 @@ redis.register_function('tidekeeper_bury_v1', function(keys, args)
     return 1
 end)
 
-redis.register_function('tidekeeper_queue_build', function()
+register('tidekeeper_queue_build', 'no-writes', function()
     return 1
 end)

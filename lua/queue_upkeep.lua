@@ -5,7 +5,7 @@
 
 -- Dead letters ------------------------------------------------------------------------------------------------
 
-redis.register_function('tidekeeper_dead_v1', function(keys, args)
+register('tidekeeper_dead_v1', 'no-writes', function(keys, args)
     local k, set = places(keys[1]), args[1]
     local group, from, limit = args[2], whole(args[3], 'cursor'), whole(args[4], 'limit')
     local scanned = redis.call('ZREVRANGE', k[set], from, from + 999)
@@ -121,7 +121,7 @@ local function coverPending(k, lane, idle)
     return covered
 end
 
-redis.register_function('tidekeeper_reap_v1', function(keys, args)
+register('tidekeeper_reap_v1', 'allow-oom', function(keys, args)
     local k, now, covered, orphans = places(keys[1]), nowMs(), 0, 0
     for _, lane in ipairs(LANES) do
         covered = covered + coverPending(k, lane, whole(args[2], 'idle_ms'))
@@ -146,7 +146,7 @@ redis.register_function('tidekeeper_reap_v1', function(keys, args)
     return {scan[1], orphans, covered, #old}
 end)
 
-redis.register_function('tidekeeper_leave_v1', function(keys, args)
+register('tidekeeper_leave_v1', 'allow-oom', function(keys, args)
     local k, gone = places(keys[1]), 1
     for _, lane in ipairs(LANES) do
         for _, c in ipairs(consumers(k[lane])) do
@@ -172,7 +172,7 @@ local function waitingIn(stream, now)
     return length - inHandsCount, age
 end
 
-redis.register_function('tidekeeper_counts_v1', function(keys, args)
+register('tidekeeper_counts_v1', 'no-writes', function(keys, args)
     local k, now = places(keys[1]), nowMs()
     local urgent, urgentAge = waitingIn(k.urgent, now)
     local normal, normalAge = waitingIn(k.normal, now)
@@ -184,7 +184,7 @@ end)
 -- Schedules ---------------------------------------------------------------------------------------------------
 
 -- args: schedule ids → for each {nominal, fired_at, result, job}, empty strings where nothing is known
-redis.register_function('tidekeeper_schedules_v1', function(keys, args)
+register('tidekeeper_schedules_v1', 'no-writes', function(keys, args)
     local k, states = places(keys[1]), {}
     for i, id in ipairs(args) do
         local f = redis.call('HMGET', k.schedule .. id, 'nominal', 'fired_at', 'result', 'job')

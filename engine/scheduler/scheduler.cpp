@@ -250,7 +250,8 @@ void Scheduler::poke(const QString &id)
         return;
     QTimer::singleShot(pokeMs, this, [this, known] {
         known->poked = false;
-        known->callback(m_clock.nowMs());
+        if (m_running)
+            known->callback(m_clock.nowMs());
     });
 }
 

@@ -24,6 +24,7 @@ private Q_SLOTS:
     void reaperFindsOrphans();
     void restartKeepsAll();
     void groupIsMadeAgain();
+    void fullMemoryIsWorkedOff();
 
 private:
     QueueRedis m_redis;
@@ -201,6 +202,24 @@ void TestQueueFaults::groupIsMadeAgain()
     m_redis.take(0);
     m_redis.command({"XGROUP", "DESTROY", QueueRedis::key("stream:normal"), "workers"});
     QCOMPARE(m_redis.take(1).value(0).id, "x");
+}
+
+void TestQueueFaults::fullMemoryIsWorkedOff()
+{
+    // taskforcesh/bullmq#1046, sidekiq/sidekiq#2883: without eviction a full Redis refuses, and says so.
+    m_redis.add("x", "k");
+    m_redis.startOne();
+    m_redis.command({"CONFIG", "SET", "maxmemory", "1mb"});
+    const auto refused = QCoro::waitFor(m_redis.queue().enqueue(
+        queue::JobSpec{.type = u"work"_s, .payload = {}, .dedupeKey = {}, .leaseName = {}}));
+    const auto kept = m_redis.call("heartbeat", {"10000", "x", "own-x"});
+    const auto ended = m_redis.call("ack", {"x", "own-x"});
+    const auto counts = QCoro::waitFor(m_redis.queue().counts());
+    m_redis.command({"CONFIG", "SET", "maxmemory", "0"});
+    QCOMPARE(refused.error().code, u"redis_unavailable"_s);
+    QVERIFY(kept.items.isEmpty() && !kept.isError());
+    QCOMPARE(ended.integer, 1);
+    QCOMPARE((*counts)[u"running"].toInt(), 0);
 }
 
 QTEST_GUILESS_MAIN(TestQueueFaults)
