@@ -77,12 +77,11 @@ demo() {
 run_tests() {
     install_packages "${build_packages[@]}" "${test_packages[@]}"
     build ci
-    say "Testing"
-    ctest --preset ci --timeout 300
-    # The same tests of everything that handles memory by hand or runs in more than one thread, with sanitizers.
-    build asan
     say "Testing under AddressSanitizer and UndefinedBehaviorSanitizer"
-    ctest --preset asan --timeout 600 --label-exclude 'slow|contract'
+    ctest --preset ci
+    build release
+    say "Running the release programs together"
+    tests/e2e/demo.sh build/release --accounts 50 --seconds 10
 }
 
 case "${1:-}" in
