@@ -31,8 +31,8 @@ QString redisLine(const QJsonObject &redis)
 {
     if (!redis["connected"_L1].toBool())
         return u"not connected"_s;
-    return u"connected, version %1%2"_s.arg(redis["version"_L1].toString(),
-                                            redis["embedded"_L1].toBool() ? u", embedded"_s : QString());
+    return u"connected, %1%2"_s.arg(redis["version"_L1].toString(),
+                                    redis["embedded"_L1].toBool() ? u", embedded"_s : QString());
 }
 
 QString pluginsLine(const QJsonObject &plugins)

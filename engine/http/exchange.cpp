@@ -55,23 +55,6 @@ Response unauthorized(bool tokenGiven)
     return response;
 }
 
-QString toString(Role role)
-{
-    switch (role) {
-    case Role::Consumer:
-        return u"consumer"_s;
-    case Role::Viewer:
-        return u"viewer"_s;
-    case Role::Operator:
-        return u"operator"_s;
-    case Role::Admin:
-        return u"admin"_s;
-    case Role::None:
-        break;
-    }
-    return u"none"_s;
-}
-
 Response forbidden(Role needed)
 {
     return Response::problem(Error::failure(u"forbidden"_s,

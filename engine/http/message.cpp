@@ -37,6 +37,23 @@ bool mayUse(Role has, Role needed)
     return has >= needed;
 }
 
+QString toString(Role role)
+{
+    switch (role) {
+    case Role::Consumer:
+        return u"consumer"_s;
+    case Role::Viewer:
+        return u"viewer"_s;
+    case Role::Operator:
+        return u"operator"_s;
+    case Role::Admin:
+        return u"admin"_s;
+    case Role::None:
+        break;
+    }
+    return u"none"_s;
+}
+
 Response Response::json(const QJsonObject &object, int status)
 {
     Response response;

@@ -18,6 +18,7 @@ enum class Method : quint8 { Get, Post, Put, Patch, Delete };
 enum class Role : quint8 { None, Consumer, Viewer, Operator, Admin };
 
 bool mayUse(Role has, Role needed);
+QString toString(Role role); ///< "viewer"
 
 struct Principal {
     QString name; ///< for the audit

@@ -57,7 +57,7 @@ QJsonObject overview()
                      "active_band": {"healthy": 1290, "delayed": 5, "late": 3, "critical": 0, "expired": 0, "none": 0},
                      "nearest_expiry": {"account": "acct-17", "expires_at": 1800007500000}},
         "queue": {"name": "jobs", "urgent": 0, "normal": 3, "delayed": 2, "running": 2, "dead": 1},
-        "redis": {"connected": true, "version": "7.0.15", "embedded": true},
+        "redis": {"connected": true, "version": "Redis 7.0.15", "embedded": true},
         "plugins": {"running": 3, "total": 3},
         "scan": {"last_at": 1799999988000}})";
     return QJsonDocument::fromJson(text).object();
@@ -186,7 +186,7 @@ void TestCliEngine::statusForPeople()
              "due now 5",
              "Last scan 12 s ago",
              "Queue urgent 0, normal 3, delayed 2, running 2, dead 1",
-             "Redis connected, version 7.0.15, embedded",
+             "Redis connected, Redis 7.0.15, embedded",
              "Plugins 3 of 3 running",
          })
         QVERIFY2(run.hasLine(QLatin1String(line)), line);
