@@ -28,7 +28,6 @@ constexpr Row table[] = {
     {"method_not_allowed", 405},
     {"conflict", 409},
     {"stale_term", 409},
-    {"events_lost", 410},
     {"body_too_large", 413},
     {"unsupported_media_type", 415},
     {"invalid_request", 422},
@@ -43,7 +42,6 @@ constexpr Row table[] = {
     {"cost_exceeds_capacity", 422},
     {"quota_refused", 429},
     {"internal_error", 500},
-    {"not_supported", 501},
     {"limiter_unavailable", 503},
     {"database_unavailable", 503},
     {"redis_unavailable", 503},
@@ -78,8 +76,6 @@ QString titleOf(int status)
         return u"Method not allowed"_s;
     case 409:
         return u"Conflict"_s;
-    case 410:
-        return u"Gone"_s;
     case 413:
         return u"Body too large"_s;
     case 415:
@@ -88,8 +84,6 @@ QString titleOf(int status)
         return u"Invalid request"_s;
     case 429:
         return u"Quota refused"_s;
-    case 501:
-        return u"Not supported"_s;
     case 503:
         return u"Unavailable"_s;
     case 504:
