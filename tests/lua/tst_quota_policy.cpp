@@ -4,6 +4,7 @@
 
 #include <QtTest/QTest>
 
+using namespace Qt::StringLiterals;
 using namespace tidekeeper;
 using namespace tidekeeper::test;
 
@@ -29,7 +30,8 @@ private Q_SLOTS:
 
 private:
     static constexpr qint64 t0 = QuotaRedis::startUs;
-    QuotaRedis m_redis{{QStringLiteral("--appendonly"), QStringLiteral("yes")}};
+    // Without fsync, so that what a command wrote is in the file's size before the next one is answered.
+    QuotaRedis m_redis{{u"--appendonly"_s, u"yes"_s, u"--appendfsync"_s, u"no"_s}};
 };
 
 void TestQuotaPolicy::withoutAPolicyNothingIsDecided()
