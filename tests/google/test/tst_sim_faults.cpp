@@ -215,6 +215,8 @@ void TestSimFaults::lockOutIsPushedByEachEarlyCall()
     const Answer early = bench.gmail("GET", u"profile"_s);
     QCOMPARE(early.status, 429);
     QCOMPARE(messageOf(early), u"User-rate limit exceeded.  Retry after 2027-01-15T08:29:59.999Z"_s);
+    bench.advanceMs(1); // the time that was told first no longer holds
+    QCOMPARE(bench.gmail("GET", u"profile"_s).status, 429);
     bench.advanceMs(quarter);
     QCOMPARE(bench.gmail("GET", u"profile"_s).status, 200);
     QCOMPARE(bench.gmail("GET", u"profile"_s).status, 200);

@@ -19,6 +19,7 @@ private Q_SLOTS:
     void bringsTheRequestAsItCame();
     void answersWithHeaders();
     void answersLate();
+    void placeIsFreeBeforeTheAnswerHasLeft();
     void cutsAnswersShort();
     void keepsSilentUntilTheCallerHangsUp();
     void endsWhileCallsWait();
@@ -73,15 +74,12 @@ void TestSimHttp::answersWithHeaders()
     QCOMPARE(reply->readAll(), R"({"a":1})");
 }
 
-/// Late answers overlap, and each gives its place back before it leaves.
+/// Late answers overlap.
 void TestSimHttp::answersLate()
 {
-    auto place = std::make_shared<int>();
-    const std::weak_ptr<int> watched = place;
-    HttpFront front([&place](const Call &) {
+    HttpFront front([](const Call &) {
         Answer answer = Answer::json({});
         answer.delayMs = 150;
-        answer.inFlight.push_back(std::exchange(place, nullptr));
         return answer;
     });
     QVERIFY(front.listen(QHostAddress::LocalHost, 0).isEmpty());
@@ -96,6 +94,24 @@ void TestSimHttp::answersLate()
     }
     QVERIFY(timer.elapsed() >= 150);
     QVERIFY(timer.elapsed() < 5 * 150);
+}
+
+/// Or a caller that keeps exactly ten calls in flight would be refused at times.
+void TestSimHttp::placeIsFreeBeforeTheAnswerHasLeft()
+{
+    auto place = std::make_shared<int>();
+    const std::weak_ptr<int> watched = place;
+    HttpFront front([&place](const Call &) {
+        Answer answer = Answer::json({{u"long"_s, QString(20'000'000, u'x')}});
+        answer.inFlight.push_back(std::exchange(place, nullptr));
+        return answer;
+    });
+    QVERIFY(front.listen(QHostAddress::LocalHost, 0).isEmpty());
+    QTcpSocket socket;
+    socket.setReadBufferSize(1000); // so that most of the answer is still to be sent
+    socket.connectToHost(QHostAddress::LocalHost, quint16(QUrl(front.url()).port()));
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    QTRY_VERIFY(socket.bytesAvailable() > 0);
     QVERIFY(watched.expired());
 }
 
