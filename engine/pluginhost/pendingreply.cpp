@@ -182,6 +182,11 @@ private:
     Value m_value;
 };
 
+tl::unexpected<Error> unanswered(const QString &code, const QString &text)
+{
+    return fail(code, text, {{u"unanswered"_s, true}});
+}
+
 /// Runs begin; the sentence of what it threw, or empty.
 template<typename Base>
 std::optional<QString> exceptionOf(const std::function<void(Base *)> &begin, Base *reply)
@@ -205,21 +210,25 @@ QCoro::Task<Result<Value>> callPlugin(int deadlineMs, std::function<void(Base *)
         PendingCall::Awaiter awaiter{*reply, deadlineMs};
         co_await awaiter;
     }
-    // An exception is the worse news: an answer given before it does not count.
     Result<Value> result =
-        fail(u"stopping"_s, u"The engine stops and does not wait for the plugin any more."_s);
+        unanswered(u"stopping"_s, u"The engine stops and does not wait for the plugin any more."_s);
     if (reply->settle()) {
         result = reply->takeResult();
         delete reply;
     } else if (reply->isTimedOut()) {
-        result = fail(u"timeout"_s, u"The plugin did not answer within %1 ms."_s.arg(deadlineMs));
+        result = unanswered(u"timeout"_s, u"The plugin did not answer within %1 ms."_s.arg(deadlineMs));
     }
-    if (thrown)
-        result = fail(u"plugin_exception"_s, u"The plugin threw an exception: %1."_s.arg(*thrown));
+    if (thrown) // the worse news: an answer given before it does not count
+        result = unanswered(u"plugin_exception"_s, u"The plugin threw an exception: %1."_s.arg(*thrown));
     co_return result;
 }
 
 } // namespace
+
+bool isUnanswered(const Error &error)
+{
+    return error.details.value("unanswered"_L1).toBool();
+}
 
 QCoro::Task<Result<QJsonObject>> call(int deadlineMs, std::function<void(Reply *)> begin, CallOptions options)
 {

@@ -29,6 +29,9 @@ struct CallOptions {
 QCoro::Task<Result<QJsonObject>> call(int deadlineMs, std::function<void(Reply *)> begin,
                                       CallOptions options = {});
 
+/// True for a failure of ours, as against one that the plugin answered with and that may have the same code.
+bool isUnanswered(const Error &error);
+
 /// As call, for limiters.
 QCoro::Task<Result<QuotaAnswer>> callQuota(int deadlineMs, std::function<void(QuotaReply *)> begin,
                                            CallOptions options = {});

@@ -44,6 +44,8 @@ PluginHost::~PluginHost()
 
 QCoro::Task<> PluginHost::start()
 {
+    if (m_stop.stop_requested())
+        co_return;
     m_isStarting = true;
     find();
     for (const auto &wave : m_waves) {
@@ -182,14 +184,14 @@ QCoro::Task<> PluginHost::startOne(std::size_t index)
         co_return;
     }
     const Error &error = started.error();
-    if (error.code == "stopping"_L1)
+    entry.mustStop = isUnanswered(error);
+    if (isUnanswered(error) && error.code == "stopping"_L1)
         co_return; // stop() sees to it
-    if (error.code == "timeout"_L1) {
+    if (isUnanswered(error) && error.code == "timeout"_L1) {
         entry.record.fail(FailureReason::StartTimeout,
                           u"Its start() did not answer within %1 ms."_s.arg(m_options.startDeadlineMs),
                           u"Look into its log lines for what it waits for, then restart the engine."_s);
     } else {
-        entry.mustStop = error.code == "plugin_exception"_L1;
         entry.record.fail(FailureReason::StartFailed,
                           u"Its start() reported %1: %2"_s.arg(error.code, error.text),
                           u"Do what the plugin says, then restart the engine."_s);
@@ -213,7 +215,7 @@ QCoro::Task<> PluginHost::stopOne(std::size_t index, int deadlineMs)
         entry.record.note = u"Its stop() did not end well: "_s + stopped.error().text;
         m_log(2, entry.record.metadata.id, entry.record.note);
     }
-    if (!hasFailed && (stopped || stopped.error().code != "timeout"_L1))
+    if (!hasFailed && (stopped || !isUnanswered(stopped.error())))
         enter(entry, PluginState::Stopped);
 }
 

@@ -43,7 +43,7 @@ public:
 
     /// Scans, resolves, loads and starts; ends when every plugin runs or has failed. Once.
     QCoro::Task<> start();
-    /// Stops what runs, dependants first; a start that is under way is given up. Once.
+    /// Stops what runs, dependants first; a start that is under way is given up, one to come does nothing. Once.
     QCoro::Task<> stop();
 
     /// In the order in which they were found.

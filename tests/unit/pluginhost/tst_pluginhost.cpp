@@ -30,6 +30,7 @@ private Q_SLOTS:
     void doesNotWaitForASilentStop();
     void boundsTheWholeStop();
     void givesUpAStartWhenItStops();
+    void doesNotStartAfterItsStop();
     void dropsLogLinesOfAPluginThatOutlivesIt();
 };
 
@@ -113,7 +114,7 @@ void TestPluginHost::keepsARecordOfWhatIsBroken_data()
         {u"[plugins.needs-configuration]"_s, u"\"key_file\" is missing"_s, u"The path of the key."_s});
     row("initialize-fails", u"initialize_failed"_s, {u"no_key"_s, u"The key file is not there"_s});
     row("initialize-throws", u"initialize_failed"_s, {u"thrown by initialize"_s});
-    row("start-fails", u"start_failed"_s, {u"no_network"_s, u"There is no network."_s});
+    row("start-fails", u"start_failed"_s, {u"reported timeout"_s, u"Redis did not answer."_s});
     row("start-throws", u"start_failed"_s, {u"exception"_s});
     row("late-start", u"start_timeout"_s, {u"300 ms"_s});
 }
@@ -320,6 +321,16 @@ void TestPluginHost::givesUpAStartWhenItStops()
     QVERIFY(starting.isReady());
     QCOMPARE(scene.state(u"late-start"_s), u"stopped"_s);
     QCOMPARE(scene.state(u"good"_s), u"stopped"_s);
+}
+
+void TestPluginHost::doesNotStartAfterItsStop()
+{
+    PluginScene scene;
+    scene.put(u"good"_s);
+    scene.makeHost();
+    scene.stop();
+    QCoro::waitFor(scene.host().start());
+    QVERIFY(scene.host().records().empty());
 }
 
 void TestPluginHost::dropsLogLinesOfAPluginThatOutlivesIt()
