@@ -126,6 +126,8 @@ int main(int argc, char *argv[])
         stopping = true;
         stop(engine, service);
     });
-    run(engine, service);
+    // From the event loop: what ends the program there has no effect before it runs.
+    QMetaObject::invokeMethod(
+        &engine, [&] { run(engine, service); }, Qt::QueuedConnection);
     return QCoreApplication::exec();
 }
