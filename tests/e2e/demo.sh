@@ -53,7 +53,7 @@ echo "Starting a simulated Google (limits of 2026: 6,000 units per account and m
 pids+=($!)
 google=$(listening "$work/google.log" $!)
 
-(umask 077; printf 'sim-secret' >"$work/client-secret")
+(umask 077; printf 'demo-secret' >"$work/client-secret")
 cat >"$work/tidekeeper.toml" <<TOML
 [google]
 oauth_url = "$google"
@@ -61,11 +61,11 @@ gmail_url = "$google"
 fcm_url = "$google"
 
 [google.projects.default]
-project_id = "sim-project"
-topic = "projects/sim-project/topics/gmail"
+project_id = "demo-project"
+topic = "projects/demo-project/topics/gmail"
 
 [google.projects.default.clients.default]
-client_id = "sim-client"
+client_id = "demo-client"
 client_secret_file = "$work/client-secret"
 TOML
 
