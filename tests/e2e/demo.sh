@@ -7,7 +7,7 @@ build=$(cd "$1" && pwd)
 shift
 keep=0
 accounts=300
-seconds=45
+seconds=60
 while [ $# -gt 0 ]; do
     case "$1" in
         --keep) keep=1 ;;
@@ -81,9 +81,9 @@ code=0
 "$build/bin/tidekeeper-demo" --engine "$engine" --token-file "$work/state/admin.token" --sim "$google" \
     --accounts "$accounts" --seconds "$seconds" || code=$?
 
-for command in status plugins buckets; do
+for command in status plugins "buckets --limit 3"; do
     printf '\n$ tidekeeper %s\n' "$command"
-    tidekeeper "$command" || code=$?
+    tidekeeper $command || code=$? # words of a command
 done
 
 if [ "$keep" = 1 ]; then
