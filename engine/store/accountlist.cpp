@@ -48,9 +48,13 @@ Result<AccountPage> pageOf(QSqlDatabase &db, const AccountFilter &filter, const 
         ? u" LEFT JOIN subscriptions s ON s.account = a.id AND s.provider = '%1'"_s.arg(gmailProvider)
         : QString();
     const QString direction = order.descending ? u" DESC"_s : QString();
+    // Ids first, so that only the rows of the page are read whole.
+    const QString ids = u"SELECT a.id AS id, %1 AS place FROM accounts a"_s.arg(column) + join + where.sql()
+        + u" ORDER BY %1%2, a.id%2 LIMIT ?"_s.arg(column, direction);
     Statement select(db,
-                     u"SELECT "_s + accountColumns + u", "_s + column + accountTables + join + where.sql()
-                         + u" ORDER BY %1%2, a.id%2 LIMIT ?"_s.arg(column, direction));
+                     u"SELECT "_s + accountColumns + u", d.place FROM ("_s + ids
+                         + u") d JOIN accounts a ON a.id = d.id"_s + accountGrants
+                         + u" ORDER BY d.place%1, d.id%1"_s.arg(direction));
     if (Result<> read = select.run(where.values + QVariantList{filter.limit + 1}); !read)
         return fail(read.error());
     AccountPage page;

@@ -16,8 +16,7 @@ const QString accountColumns =
     " a.created_at, a.updated_at, a.generation, COALESCE(g.fingerprint, ''),"
     " CASE WHEN g.account IS NULL THEN 0 ELSE 1 END"_s;
 
-const QString accountTables =
-    u" FROM accounts a LEFT JOIN grants g ON g.account = a.id AND g.retired_at = 0"_s;
+const QString accountGrants = u" LEFT JOIN grants g ON g.account = a.id AND g.retired_at = 0"_s;
 
 const QString selectSubscriptions =
     u"SELECT s.id, s.account, s.provider, s.resource, s.external_id, s.expires_at, s.last_success_at,"

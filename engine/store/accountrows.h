@@ -7,9 +7,9 @@
 // Rows of accounts and subscriptions ↔ structs, for every statement that reads or writes them.
 namespace tidekeeper::store {
 
-/// What accountRow() reads: "SELECT " + accountColumns + accountTables.
+/// What accountRow() reads: "SELECT " + accountColumns + " FROM accounts a" + accountGrants.
 extern const QString accountColumns;
-extern const QString accountTables; ///< " FROM accounts a LEFT JOIN grants g …"
+extern const QString accountGrants; ///< " LEFT JOIN grants g …"
 constexpr int accountColumnCount = 14;
 AccountRow accountRow(const Statement &row); ///< without its subscriptions
 

@@ -13,7 +13,7 @@ namespace tidekeeper::store {
 
 namespace {
 
-// The few rows that are due are found and sorted in the index alone; only they are joined.
+// Found and sorted in the index alone, also when a million are due; only the ones taken are read and joined.
 constexpr auto dueSql =
     "SELECT s.id, s.account, a.email, a.project, a.client, s.expires_at, s.last_success_at"
     " FROM (SELECT id FROM subscriptions WHERE active = 1 AND due_at <= ? ORDER BY expires_at, id LIMIT ?) d"

@@ -61,7 +61,9 @@ QVariantList stateOf(const AccountRow &row)
 } // namespace
 
 AccountWriter::AccountWriter(QSqlDatabase &db)
-    : m_selectAccount(db, u"SELECT "_s + accountColumns + accountTables + u" WHERE a.id = ?"_s + lockOf(db)),
+    : m_selectAccount(db,
+                      u"SELECT "_s + accountColumns + u" FROM accounts a"_s + accountGrants
+                          + u" WHERE a.id = ?"_s + lockOf(db)),
       m_selectSubscriptions(db, selectSubscriptions + u" WHERE s.account = ? ORDER BY s.id"_s),
       m_insertAccount(db, insertAccountSql), m_updateAccount(db, updateAccountSql),
       m_insertSubscription(db, insertSubscriptionSql), m_updateSubscription(db, updateSubscriptionSql),

@@ -43,7 +43,7 @@ const QList<QStringList> &versions()
         "NULL,"
         " data TEXT NOT NULL, active SMALLINT NOT NULL, generation BIGINT NOT NULL)"_s,
         u"CREATE INDEX subscriptions_account ON subscriptions (account, provider)"_s,
-        u"CREATE INDEX subscriptions_due ON subscriptions (due_at, expires_at, id) WHERE active = 1"_s,
+        u"CREATE INDEX subscriptions_due ON subscriptions (active, due_at, expires_at, id)"_s,
 
         u"CREATE TABLE devices (id {key} PRIMARY KEY,"
         " account {key} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE, key_id TEXT NOT NULL,"

@@ -224,7 +224,9 @@ void AccountListTest::refused()
 
 void AccountListTest::rowsCarryTheirSubscriptions()
 {
-    for (const AccountRow &row : list({})->rows) {
+    const AccountPage page = *list({});
+    QCOMPARE(page.rows.size(), seeds.size());
+    for (const AccountRow &row : page.rows) {
         QCOMPARE(row.subscriptions.size(), 1);
         QCOMPARE(row.subscriptions[0].account, row.account.id);
     }

@@ -111,7 +111,7 @@ void DatabaseTest::refusedPlaces_data()
     QTest::addColumn<QString>("text");
     QTest::newRow("unknown kind") << u"mysql://host/db"_s << u"database.url"_s;
     QTest::newRow("no url") << QString() << u"database.url"_s;
-    QTest::newRow("user but no host") << u"postgres://nobody:s3cret@/none"_s << u"database.url"_s;
+    QTest::newRow("port is no number") << u"postgres://nobody:s3cret@host:port/none"_s << u"database.url"_s;
     QTest::newRow("folder does not exist") << u"sqlite:/no/such/folder/file.db"_s << u"cannot be made"_s;
     QTest::newRow("a folder") << u"sqlite:/tmp"_s << u"cannot be opened"_s;
     QTest::newRow("not a database") << fresh(u"text.db"_s) << u"not a database"_s;
