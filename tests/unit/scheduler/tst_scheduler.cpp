@@ -81,6 +81,7 @@ private Q_SLOTS:
     void oneBadScheduleStopsNoOther();
     void farTicksDoNotSpin();
     void staleLeaderFiresNothing();
+    void lostAnswerIsNotFiredAgain();
     void threeEnginesHundredTicks();
 
 private:
@@ -342,6 +343,25 @@ void TestScheduler::staleLeaderFiresNothing()
     QCOMPARE(fired.size(), 0);
     QCOMPARE(waiting(), 0);
     QVERIFY(!old.lease.isHeld());
+}
+
+void TestScheduler::lostAnswerIsNotFiredAgain()
+{
+    // Redis is so late that the call has timed out when it is executed; its job is done before it is said again.
+    Engine engine(m_redis, *m_clock);
+    QVERIFY(engine.scheduler.declare(everyMinute()).ok());
+    lead(engine);
+    QSignalSpy failed(&engine.scheduler, &scheduler::Scheduler::fireFailed);
+    m_redis.command({"CLIENT", "PAUSE", "2400", "ALL"});
+    tick(engine, minute);
+    QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, 3'000);
+    const auto taken = m_redis.takeSoon(5);
+    QCOMPARE(taken.size(), 1);
+    m_redis.call("ack", {taken[0].id, taken[0].owner});
+    QTest::qWait(1'500);
+    QVERIFY(m_redis.take(5).isEmpty());
+    tick(engine, minute);
+    QCOMPARE(m_redis.takeSoon(5).size(), 1);
 }
 
 void TestScheduler::threeEnginesHundredTicks()
