@@ -12,7 +12,7 @@ target_compile_definitions(tidekeeper_options INTERFACE
 
 if(TIDEKEEPER_SANITIZE)
     target_compile_options(tidekeeper_options INTERFACE
-        -fsanitize=${TIDEKEEPER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1)
+        -fsanitize=${TIDEKEEPER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(tidekeeper_options INTERFACE -fsanitize=${TIDEKEEPER_SANITIZE})
 endif()
 
