@@ -107,8 +107,8 @@ QCoro::Task<core::Outcome> call(const Provider &provider, Verb verb, QJsonObject
 
 } // namespace
 
-QCoro::Task<core::Outcome> attempt(const Ports &ports, const Provider &provider, Verb verb,
-                                   core::Account account, core::Subscription subscription)
+QCoro::Task<core::Outcome> attempt(const Ports &ports, Provider provider, Verb verb, core::Account account,
+                                   core::Subscription subscription)
 {
     QString rejected;
     for (int calls = 0; calls < 2; ++calls) {

@@ -69,7 +69,7 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::run(queue::Job job)
 }
 
 QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::Subscription subscription,
-                                                  const Provider &provider, bool force)
+                                                  Provider provider, bool force)
 {
     const core::Account account = row.account;
     const Breakers::Ticket ticket = m_breakers.admit(account, force);

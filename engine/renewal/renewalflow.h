@@ -21,7 +21,7 @@ public:
 
 private:
     QCoro::Task<queue::JobOutcome> renew(store::AccountRow row, core::Subscription subscription,
-                                         const Provider &provider, bool force);
+                                         Provider provider, bool force);
     QCoro::Task<Result<core::Applied>> save(core::Subscription subscription, core::Outcome outcome,
                                             core::ApplyContext context);
     QCoro::Task<Result<>> changeState(core::Account account, core::Outcome outcome, core::AccountState state);
