@@ -50,13 +50,13 @@ QCoro::Task<> Consumer::firstSync()
 {
     QString page;
     do {
-        const bool mayList = co_await leave(u"gmail.users.threads.list"_s, 1);
+        const bool mayList = co_await leave(u"gmail.users.threads.list"_s);
         if (!mayList)
             co_return;
         const QJsonObject list = co_await gmail(u"threads?maxResults=10&pageToken="_s + page);
         const QJsonArray threads = list.value(u"threads"_s).toArray();
         for (const QJsonValue &thread : threads) {
-            const bool mayGet = co_await leave(u"gmail.users.threads.get"_s, 1);
+            const bool mayGet = co_await leave(u"gmail.users.threads.get"_s);
             if (!mayGet)
                 co_return;
             co_await gmail(u"threads/%1?format=full"_s.arg(thread[u"id"].toString()));
@@ -67,37 +67,36 @@ QCoro::Task<> Consumer::firstSync()
 
 QCoro::Task<> Consumer::batch()
 {
-    const bool mayList = co_await leave(u"gmail.users.threads.list"_s, 1);
+    const bool mayList = co_await leave(u"gmail.users.threads.list"_s);
     if (!mayList)
         co_return;
     const QJsonObject list = co_await gmail(u"threads?maxResults=20"_s);
     const QJsonArray threads = list.value(u"threads"_s).toArray();
-    for (qsizetype i = 0; i + 1 < threads.size(); i += 2) {
-        const bool mayGet = co_await leave(u"gmail.users.threads.get"_s, 2);
+    for (const QJsonValue &thread : threads) {
+        const bool mayGet = co_await leave(u"gmail.users.threads.get"_s);
         if (!mayGet)
             co_return;
-        for (qsizetype at = i; at < i + 2; ++at)
-            co_await gmail(u"threads/%1?format=minimal"_s.arg(threads[at][u"id"].toString()));
+        co_await gmail(u"threads/%1?format=minimal"_s.arg(thread[u"id"].toString()));
     }
 }
 
 QCoro::Task<> Consumer::realtime()
 {
-    const bool mayLook = co_await leave(u"gmail.users.getProfile"_s, 1);
+    const bool mayLook = co_await leave(u"gmail.users.getProfile"_s);
     if (!mayLook)
         co_return;
     const QJsonObject profile = co_await gmail(u"profile"_s);
     QString cursor = profile.value(u"historyId"_s).toString();
     while (!m_stopping && !cursor.isEmpty()) {
         co_await pause(std::uniform_int_distribution<qint64>(400, 1'200)(m_random));
-        const bool mayList = co_await leave(u"gmail.users.history.list"_s, 1);
+        const bool mayList = co_await leave(u"gmail.users.history.list"_s);
         if (!mayList)
             co_return;
         const QJsonObject changes = co_await gmail(u"history?startHistoryId="_s + cursor);
         cursor = changes.value(u"historyId"_s).toString();
         const QJsonArray records = changes.value(u"history"_s).toArray();
         for (const QJsonValue &record : records) {
-            const bool mayGet = co_await leave(u"gmail.users.messages.get"_s, 1);
+            const bool mayGet = co_await leave(u"gmail.users.messages.get"_s);
             if (!mayGet)
                 co_return;
             co_await gmail(u"messages/"_s + record[u"messages"][0][u"id"].toString());
@@ -105,14 +104,13 @@ QCoro::Task<> Consumer::realtime()
     }
 }
 
-QCoro::Task<bool> Consumer::leave(QString method, int count)
+QCoro::Task<bool> Consumer::leave(QString method)
 {
     QElapsedTimer waited;
     waited.start();
     while (!m_stopping) {
         const QJsonObject request{{u"account"_s, m_account},
                                   {u"method"_s, method},
-                                  {u"count"_s, count},
                                   {u"lane"_s, m_lane},
                                   {u"max_wait_ms"_s, mostWaitMs}};
         const JsonAnswer answer = co_await m_engine.post(acquirePath, request);

@@ -40,8 +40,9 @@ private:
     QCoro::Task<> batch();
     QCoro::Task<> realtime();
 
-    /// Waits for leave to call the method count times; false when the consumer is to stop.
-    QCoro::Task<bool> leave(QString method, int count);
+    /// Waits for leave to call the method once; false when the consumer is to stop. Each call asks for itself: among
+    /// rivals that ask for less, a large cost waits longest.
+    QCoro::Task<bool> leave(QString method);
     QCoro::Task<bool> useGrant(QJsonObject grant);
     QCoro::Task<bool> stillOpen();
     QCoro::Task<> refund(QString grantId);

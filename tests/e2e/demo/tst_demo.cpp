@@ -70,7 +70,7 @@ private:
         if (request[u"cost"].isDouble()) // of cost 0: is it still open?
             return frozen ? refusal(50) : Answer::json({{u"granted"_s, true}, {u"wait_ms"_s, 0}});
         const auto cost = googlesim::costOf(request[u"method"].toString(), googlesim::Preset::Gmail2026);
-        const qint64 units = cost.value() * request[u"count"].toInt();
+        const qint64 units = cost.value();
         const qint64 nowUs = m_google.clock.monotonicUs();
         if (limits && m_window.sum(nowUs) + units > 300)
             return refusal(100);
