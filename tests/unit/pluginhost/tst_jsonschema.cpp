@@ -31,6 +31,7 @@ const QJsonObject schema = json(R"({
         "labels": { "type": "object", "additionalProperties": { "type": "string" } },
         "quiet": {
             "type": "object",
+            "additionalProperties": false,
             "properties": { "hours": { "type": "integer", "default": 24 }, "zone": { "type": "string" } }
         },
         "rules": {

@@ -18,6 +18,7 @@ private Q_SLOTS:
     void startsAndStopsInOrder();
     void keepsARecordOfWhatIsBroken_data();
     void keepsARecordOfWhatIsBroken();
+    void stopsWhatMayRunAfterAFailedStart();
     void survivesAllOfThemTogether();
     void dropsWhatIsNotOurs();
     void showsAFileThatWasCutShort();
@@ -32,6 +33,12 @@ private Q_SLOTS:
     void givesUpAStartWhenItStops();
     void doesNotStartAfterItsStop();
     void dropsLogLinesOfAPluginThatOutlivesIt();
+};
+
+/// A service that is offered, but that no fixture lists under "Needs".
+class SilentQueue final : public Queue {
+public:
+    void enqueue(const QJsonObject &, Reply *) override { }
 };
 
 /// The answer of the fixture "good" to one job.
@@ -49,6 +56,8 @@ static QJsonObject runGood(PluginHost &host)
 void TestPluginHost::runsAGoodPlugin()
 {
     PluginScene scene;
+    SilentQueue queue;
+    scene.services.add<Queue>(&queue);
     scene.put(u"good"_s);
     scene.options.sections = {{u"good"_s, {{u"enabled"_s, true}, {u"mode"_s, u"observe"_s}}}};
     scene.options.projects = {{u"default"_s, QJsonObject{{u"topic"_s, u"projects/p/topics/t"_s}}}};
@@ -143,6 +152,16 @@ void TestPluginHost::keepsARecordOfWhatIsBroken()
     scene.stop();
     QCOMPARE(scene.state(id), u"failed: "_s + reason);
     QCOMPARE(scene.state(u"good"_s), u"stopped"_s);
+}
+
+void TestPluginHost::stopsWhatMayRunAfterAFailedStart()
+{
+    PluginScene scene;
+    scene.put({u"start-fails"_s, u"start-throws"_s});
+    scene.start();
+    scene.stop();
+    QVERIFY(scene.log().contains(u"start-throws: stop"_s));
+    QVERIFY(!scene.log().contains(u"start-fails: stop"_s)); // it said itself that it did not start
 }
 
 void TestPluginHost::survivesAllOfThemTogether()
@@ -335,14 +354,14 @@ void TestPluginHost::doesNotStartAfterItsStop()
 
 void TestPluginHost::dropsLogLinesOfAPluginThatOutlivesIt()
 {
-    auto scene = std::make_unique<PluginScene>();
-    scene->put(u"good"_s);
-    scene->start();
-    const Implementation<JobHandler> good = scene->host().implementations<JobHandler>().first();
-    auto *plugin = dynamic_cast<Plugin *>(good.object);
-    scene.reset();
+    PluginScene scene;
+    scene.put(u"good"_s);
+    scene.start();
+    auto *plugin = dynamic_cast<Plugin *>(scene.host().implementations<JobHandler>().first().object);
+    scene.makeHost(); // in place of the first one, which is gone now
     // The plugin's code and its Host are still there; its log line goes nowhere.
     QVERIFY(QCoro::waitFor(call(1'000, [plugin](Reply *reply) { plugin->stop(reply); })));
+    QVERIFY(!scene.log().contains(u"good: stop"_s));
 }
 
 QTEST_GUILESS_MAIN(TestPluginHost)
