@@ -32,9 +32,10 @@ struct HttpResponse {
 };
 
 /// Outbound HTTP. Every HTTP status is an answer; a failure means that there was none: `timeout`, or `network`
-/// (details "reason": "bad_url", "connection", "too_large", "shut_down"). A body shorter than
-/// its Content-Length is a failure; one cut inside a chunked encoding goes unnoticed by Qt 6.4, so whoever reads a body
-/// must not trust half a document. Redirects are handed back as they came and never followed, cookies are ignored, nothing is cached.
+/// (details "reason": "bad_url", "connection", "too_large", "shut_down"). A body shorter than its Content-Length
+/// is a failure; one cut inside a chunked encoding goes unnoticed by Qt 6.4, so whoever reads a body must not trust
+/// half a document. Redirects are handed back as they came and never followed, cookies are ignored, nothing is
+/// cached.
 ///
 /// Qt keeps at most six connections to one host (HTTP/1.1): further requests wait in line, and their waiting counts
 /// against their deadline.
