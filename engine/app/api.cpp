@@ -38,6 +38,7 @@ Api::Api(const config::Config &config, RedisParts &redis, StoreParts &store, Wor
       limiter(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
+      devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
       schedules(router, work.scheduler), queues(router, {&work.jobs}, redis.queueFunctions()),
       server(serverOptions(config.http), router,

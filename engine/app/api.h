@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "http/accountscontroller.h"
 #include "http/auth.h"
+#include "http/devicescontroller.h"
 #include "http/httpserver.h"
 #include "http/limitercontroller.h"
 #include "http/pluginscontroller.h"
@@ -30,6 +31,7 @@ struct Api {
     http::LimiterController limiter;
     http::PluginsController plugins;
     http::AccountsController accounts;
+    http::DevicesController devices;
     http::RenewalController renewal;
     http::SchedulesController schedules;
     http::QueuesController queues;

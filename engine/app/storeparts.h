@@ -3,17 +3,19 @@
 
 #include "oauth/sealing.h"
 #include "store/accountstore.h"
+#include "store/devicestore.h"
 #include "store/grantstore.h"
 #include "store/journal.h"
 #include "store/settingsstore.h"
 
 namespace tidekeeper::app {
 
-/// The database, what is on it, and the key that seals the grants in it. Main thread.
+/// The database, what is on it, and the key that seals the tokens in it. Main thread.
 class StoreParts {
 public:
     explicit StoreParts(const QString &url)
-        : database(url), settings(database), journal(database), accounts(database), grants(database)
+        : database(url), settings(database), journal(database), accounts(database), grants(database),
+          devices(database)
     { }
 
     /// Failures: database_*, sealing_key_*.
@@ -34,6 +36,7 @@ public:
     store::Journal journal;
     store::AccountStore accounts;
     store::GrantStore grants;
+    store::DeviceStore devices;
     std::shared_ptr<const oauth::Sealing> sealing; ///< after open()
 };
 

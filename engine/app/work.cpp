@@ -146,7 +146,9 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       tokenService(accessTokens, [&store](QString id) { return findAccount(store.accounts, std::move(id)); }),
       buckets(redis.connection(), redis.quotaFunctions(), clock), leases(redis.leaseFunctions()),
       jobs(queueName, redis.queueFunctions()), leader(leases, {}), scheduler(clock, jobs, leader),
-      queueService(jobs), renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
+      queueService(jobs), accountsService(store.accounts, store.devices, store.sealing, clock,
+                                          [this] { return renewalWindowMs(); }),
+      renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
       renewal(portsOf(*this), providers), plugins(services, hostOptions(config), logOfPlugin), m_redis(redis),
       m_store(store)
 {
@@ -164,6 +166,7 @@ void Work::offerServices()
     services.add<Clock>(&clock);
     services.add<Scheduler>(&scheduler);
     services.add<Queue>(&queueService);
+    services.add<Accounts>(&accountsService);
     services.add<Buckets>(&buckets);
     services.add<Limiters>(&limiters);
     services.add<Tokens>(&tokenService);

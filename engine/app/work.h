@@ -52,6 +52,7 @@ struct Work {
     queue::LeaderLease leader;
     scheduler::Scheduler scheduler;
     QueueService queueService;
+    AccountsService accountsService;
 
     renewal::SqlRenewalStore renewalStore;
     renewal::RedisMailboxLeases mailboxLeases;

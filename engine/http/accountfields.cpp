@@ -16,6 +16,8 @@ namespace tidekeeper::http {
 
 namespace {
 
+constexpr qsizetype mostTokenBytes = 4096;
+
 // 9999-12-31: anything later is a mistake of units.
 constexpr qint64 latestInstant = 253'402'300'799'999;
 
@@ -85,6 +87,16 @@ Result<QString> textField(const QString &field, const QJsonValue &value, qsizety
     const auto isControl = [](QChar c) { return c.category() == QChar::Other_Control; };
     if (std::any_of(text.begin(), text.end(), isControl))
         return badField(field, u"contains a control character, such as a line feed."_s);
+    return text;
+}
+
+Result<QString> secretField(const QString &field, const QJsonValue &value)
+{
+    const Result<QString> text = textField(field, value, mostTokenBytes, Null::Refused);
+    if (!text)
+        return text;
+    if (std::any_of(text->begin(), text->end(), [](QChar c) { return c.isSpace(); }))
+        return badField(field, u"contains a space: was it copied whole?"_s);
     return text;
 }
 

@@ -22,6 +22,9 @@ enum class Null : quint8 { Refused, Empty };
 /// an empty string itself is only allowed where null is.
 Result<QString> textField(const QString &field, const QJsonValue &value, qsizetype most, Null null);
 
+/// A token: a string of at most 4096 bytes without any space.
+Result<QString> secretField(const QString &field, const QJsonValue &value);
+
 /// Epoch milliseconds; null, 0 and negative numbers mean unknown and give 0.
 Result<qint64> instantField(const QString &field, const QJsonValue &value);
 

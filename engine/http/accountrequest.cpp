@@ -5,8 +5,6 @@
 #include "core/nearestname.h"
 #include "http/accountfields.h"
 
-#include <algorithm>
-
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::http {
@@ -19,7 +17,7 @@ namespace {
 
 constexpr qsizetype mostIdBytes = 256;
 constexpr qsizetype mostNameBytes = 64;
-constexpr qsizetype mostTokenBytes = 4096;
+constexpr qsizetype mostTextBytes = 4096;
 
 const auto defaultName = "default"_L1;
 
@@ -90,7 +88,7 @@ Result<QJsonObject> delegatedGrant(const QJsonObject &grant)
         if (field != "key_file"_L1 && !grant.contains(field))
             continue;
         const Result<QString> text =
-            textField(u"grant."_s + field, grant[field], mostTokenBytes, Null::Refused);
+            textField(u"grant."_s + field, grant[field], mostTextBytes, Null::Refused);
         if (!text)
             return fail(text.error());
         checked[field] = *text;
@@ -193,11 +191,9 @@ Result<GrantChange> AccountRequestReader::readGrant(const QString &id, const QJs
 Result<GrantChange> AccountRequestReader::readToken(const QString &id, const QString &field,
                                                     const QJsonValue &value) const
 {
-    const Result<QString> text = textField(field, value, mostTokenBytes, Null::Refused);
+    const Result<QString> text = secretField(field, value);
     if (!text)
         return fail(text.error());
-    if (std::any_of(text->begin(), text->end(), [](QChar c) { return c.isSpace(); }))
-        return badField(field, u"contains a space: was it copied whole?"_s);
     QByteArray plain = text->toUtf8();
     GrantChange grant;
     grant.kind = GrantChange::Kind::Set;

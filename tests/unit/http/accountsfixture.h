@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http/accountscontroller.h"
+#include "http/devicescontroller.h"
 #include "support/fakeclock.h"
 #include "support/testdatabase.h"
 
@@ -9,7 +10,7 @@
 
 namespace tidekeeper::test {
 
-/// The routes of accounts on a real database, called without a socket.
+/// The routes of accounts and their devices on a real database, called without a socket.
 class AccountsFixture {
 public:
     static constexpr qint64 windowMs = 6 * 86'400'000LL;
@@ -32,6 +33,7 @@ public:
     FakeClock clock;
     TestDatabase database;
     store::AccountStore accounts{database.database()};
+    store::DeviceStore devices{database.database()};
     oauth::Sealing sealing{QByteArray(oauth::Sealing::keyBytes, 'k')};
     int changes = 0; ///< how often the renewal would have been told
 
@@ -44,6 +46,7 @@ private:
         clock,
         {{{QStringLiteral("default"), {QStringLiteral("mobile")}}, {QStringLiteral("second"), {}}}, windowMs},
         [this] { ++changes; }};
+    http::DevicesController m_devicesController{m_router, devices, sealing, clock};
 };
 
 } // namespace tidekeeper::test
