@@ -59,13 +59,23 @@ public:
     virtual ~SubscriptionProvider();
 
     /// {"provider": "gmail", "lifetime_ms", "window_ms", "limiter": "gmail", "method": "gmail.users.watch",
-    ///  "remove_method": "gmail.users.stop", "scopes": […]}: constant after initialize(). [main]
+    ///  "remove_method": "gmail.users.stop", "scopes": […]}: constant after initialize(). Optional:
+    ///   "cursor_keys"  keys of "data" that consumers move on: a renewal sets them only while they are empty
+    ///   "mode"         "renew" (default) or "observe": show what would be renewed and call nothing
+    ///   "batch_size"   most subscriptions that one scan takes, 1 … 500 (default 500)
+    /// and, read from the provider "gmail" alone, for all of the engine's renewals:
+    ///   "cron"         pattern of the scan (default: every 60 s)
+    ///   "consumers"    jobs that run at the same time (default 2)
+    ///   "prefetch"     jobs in hand for each consumer, the running one included (default 2)
+    /// [main]
     virtual QJsonObject describe() const = 0;
 
     /// Renews one subscription now; no retry, no waiting: due, lease, quota, back-off and breaker are the
-    /// engine's. subscription: {"id", "account", "project", "resource", "external_id", "expires_at", "data": {…}}.
+    /// engine's. subscription: {"id", "account", "project", "resource", "external_id", "expires_at",
+    /// "last_success_at" (epoch ms, 0 = never), "data": {…}}.
     ///
-    /// Finish with Status ok and {"outcome": …, "text": sentence} and, by outcome:
+    /// Finish with Status ok and {"outcome": …, "code": stable lower_snake_case, for people and alerts (optional),
+    /// "text": sentence} and, by outcome:
     ///   renewed          "expires_at" (epoch ms), "data" (merged into the stored data)
     ///   gone             nothing exists to renew any more
     ///   rate             "until" (epoch ms, 0 = unknown), "scope" ("account" or "project")

@@ -16,7 +16,8 @@ class TIDEKEEPER_SDK_EXPORT Reply {
 public:
     virtual ~Reply();
 
-    /// Ends the call. Only the first call counts. [any]
+    /// Ends the call. Call it exactly once: when the engine has consumed the answer the reply is gone, and a second
+    /// call would reach freed memory. [any]
     virtual void finish(const Status &status, const QJsonObject &result) = 0;
 
     /// True once nobody waits any more (timed out or shutting down); work may be given up. [any]
