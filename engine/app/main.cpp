@@ -126,6 +126,10 @@ int main(int argc, char *argv[])
         stopping = true;
         stop(engine, service);
     });
+    QObject::connect(&signals, &app::Signals::reloadRequested, &engine, [] {
+        log::warning(u"engine"_s,
+                     u"The configuration is read at the start: restart to apply what changed."_s);
+    });
     // From the event loop: what ends the program there has no effect before it runs.
     QMetaObject::invokeMethod(
         &engine, [&] { run(engine, service); }, Qt::QueuedConnection);

@@ -26,8 +26,8 @@ private Q_SLOTS:
 
         const QStringList served = test::servedRoutes(api.router.routes());
         QVERIFY(served.size() > 20);
-        const QStringList described
-            = test::describedRoutes(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/resources/api/openapi.yaml"));
+        const QStringList described =
+            test::describedRoutes(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/resources/api/openapi.yaml"));
         const QStringList differences = test::differences(served, described);
         QVERIFY2(differences.isEmpty(), qPrintable(differences.join(u'\n')));
         QCoro::waitFor(work.stop());

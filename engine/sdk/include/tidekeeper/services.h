@@ -62,7 +62,8 @@ public:
     /// "project_bulk_reserve" (0…1), "key_ttl_ms", "send_slack_ms", "published_account", "published_project",
     /// "largest_single_cost" (what one call may cost; optional, for a warning), "fail_open", "enforce"} →
     /// {"warnings": [sentence, …]}. Refused: invalid_policy with the field. [main]
-    virtual void publish(const QString &limiter, const QString &project, const QJsonObject &policy, Reply *reply) = 0;
+    virtual void publish(const QString &limiter, const QString &project, const QJsonObject &policy,
+                         Reply *reply) = 0;
     /// Takes request.cost from the account's and the project's bucket or from none. request.method is ignored. [main]
     virtual void acquire(const QString &limiter, const QuotaRequest &request, QuotaReply *reply) = 0;
 };
