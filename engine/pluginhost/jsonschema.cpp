@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pluginhost/jsonschema.h"
 
+#include "core/cron.h"
 #include "core/nearestname.h"
 #include "pluginhost/schemasentence.h"
 
@@ -175,6 +176,24 @@ void findInvalidValue(const QJsonObject &schema, const QJsonObject &object, Faul
         faults.add(key, wrongValueSentence(key, inner, value));
 }
 
+/// The validator knows no formats.
+void findBadCron(const QJsonObject &schema, const QJsonValue &value, const QString &path, Faults &faults)
+{
+    const QJsonObject properties = propertiesOf(schema);
+    const QJsonObject object = value.toObject();
+    for (auto member = object.begin(); member != object.end(); ++member)
+        findBadCron(properties.value(member.key()).toObject(), member.value(), joined(path, member.key()),
+                    faults);
+    const QJsonArray list = value.toArray();
+    for (qsizetype i = 0; i < list.size(); ++i)
+        findBadCron(schema.value("items"_L1).toObject(), list.at(i), joined(path, QString::number(i)),
+                    faults);
+    if (schema.value("format"_L1) != "cron"_L1 || value.toString().isEmpty())
+        return;
+    if (const auto cron = core::CronExpression::parse(value.toString()); !cron)
+        faults.add(path, wrongCronSentence(path, schema, cron.error().text));
+}
+
 /// What a schema says of each key alone.
 QJsonObject withoutRulesForTheWhole(QJsonObject schema)
 {
@@ -192,6 +211,7 @@ Result<QJsonObject> checkAgainstSchema(const QJsonObject &schema, const QJsonObj
     findUnknownKeys(schema, value, {}, faults);
     findMissingKeys(schema, value, {}, faults);
     const QJsonObject complete = objectWithDefaults(schema, value);
+    findBadCron(schema, complete, {}, faults);
     // The validator stops at its first objection; key by key, all of them are found at once.
     const QJsonObject rules = withoutRulesForTheWhole(schema);
     for (auto member = complete.begin(); member != complete.end(); ++member) {

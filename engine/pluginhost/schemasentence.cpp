@@ -72,7 +72,20 @@ QString durationText(qint64 ms)
 
 QString numberText(const QJsonObject &schema, const QJsonValue &number)
 {
-    return isDuration(schema) && number.isDouble() ? durationText(number.toInteger()) : asJson(number);
+    if (isDuration(schema) && number.isDouble())
+        return u'"' + durationText(number.toInteger()) + u'"';
+    return asJson(number);
+}
+
+/// A duration that could be written here.
+QString sampleDuration(const QJsonObject &schema)
+{
+    constexpr qint64 usualMs = 900'000;
+    for (const auto key : {"default"_L1, "minimum"_L1}) {
+        if (schema.value(key).toInteger() > 0)
+            return numberText(schema, schema.value(key));
+    }
+    return numberText(schema, usualMs);
 }
 
 /// " from 1 to 500", " of at least 1", " of at most 1000 characters", …
@@ -93,7 +106,9 @@ QString shown(const QJsonObject &schema, const QJsonValue &value)
 {
     switch (value.type()) {
     case QJsonValue::String:
-        return value.toString().isEmpty() ? u"empty"_s : u"text"_s;
+        if (value.toString().isEmpty())
+            return u"empty"_s;
+        return isDuration(schema) ? u"text of another form"_s : u"text"_s;
     case QJsonValue::Array:
         return u"a list"_s;
     case QJsonValue::Object:
@@ -118,12 +133,14 @@ QString allowed(const QJsonObject &schema)
     if (schema.contains("enum"_L1))
         text = enumOf(schema.value("enum"_L1).toArray());
     else if (isDuration(schema))
-        text = u"a duration such as \"15m\""_s;
+        text = u"a duration"_s;
     else if (schema.contains("type"_L1))
         text = typesOf(schema.value("type"_L1));
     else
         text = u"what its schema says"_s;
     text += range(schema, u"minimum"_s, u"maximum"_s, {});
+    if (isDuration(schema))
+        text += u", such as "_s + sampleDuration(schema);
     text += range(schema, u"minLength"_s, u"maxLength"_s, u" characters"_s);
     text += range(schema, u"minItems"_s, u"maxItems"_s, u" items"_s);
     if (schema.contains("pattern"_L1))
@@ -143,6 +160,11 @@ QString wrongValueSentence(const QString &key, const QJsonObject &schema, const 
 {
     return u"\"%1\" must be %2, but it is %3."_s.arg(key, allowed(schema), shown(schema, value))
         + suggestion(schema, value) + meaning(schema);
+}
+
+QString wrongCronSentence(const QString &key, const QJsonObject &schema, const QString &why)
+{
+    return u"\"%1\" must be a cron pattern. %2"_s.arg(key, why) + meaning(schema);
 }
 
 QString missingKeySentence(const QString &key, const QJsonObject &schema)

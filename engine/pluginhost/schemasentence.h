@@ -11,6 +11,9 @@ namespace tidekeeper::pluginhost {
 /// "\"batch\" must be a whole number, but it is text." Texts are not repeated: they may be secrets.
 QString wrongValueSentence(const QString &key, const QJsonObject &schema, const QJsonValue &value);
 
+/// "\"cron\" must be a cron pattern. Cron field \"minute\": …"
+QString wrongCronSentence(const QString &key, const QJsonObject &schema, const QString &why);
+
 /// "\"topic\" is missing; it must be text."
 QString missingKeySentence(const QString &key, const QJsonObject &schema);
 

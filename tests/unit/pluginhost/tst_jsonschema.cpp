@@ -26,6 +26,8 @@ const QJsonObject schema = json(R"({
         "enforce": { "type": "boolean", "default": true },
         "mode": { "enum": ["active", "observe"] },
         "window": { "type": "integer", "format": "duration", "minimum": 5400000, "maximum": 604800000 },
+        "slack": { "type": "integer", "format": "duration", "minimum": 0, "maximum": 60000, "default": 2000 },
+        "cron": { "type": "string", "format": "cron", "description": "When to scan." },
         "places": { "type": "integer", "minimum": 1, "description": "How many calls may run at once." },
         "name": { "type": "string", "pattern": "^[a-z]+$" },
         "labels": { "type": "object", "additionalProperties": { "type": "string" } },
@@ -39,7 +41,8 @@ const QJsonObject schema = json(R"({
             "items": {
                 "type": "object",
                 "required": ["event"],
-                "properties": { "event": { "type": "string" }, "every": { "type": "integer", "default": 5 } }
+                "properties": { "event": { "type": "string" }, "every": { "type": "integer", "default": 5 },
+                                "at": { "type": "string", "format": "cron" } }
             }
         }
     }
@@ -66,17 +69,20 @@ void TestJsonSchema::accepts_data()
     QTest::addColumn<QByteArray>("value");
     QTest::addColumn<QByteArray>("complete");
     QTest::newRow("defaults") << QByteArray(R"({"key_file": "k"})")
-                              << QByteArray(R"({"key_file": "k", "batch_size": 100, "enforce": true,
+                              << QByteArray(
+                                     R"({"key_file": "k", "batch_size": 100, "enforce": true, "slack": 2000,
                                                "quiet": {"hours": 24}})");
-    QTest::newRow("own values") << QByteArray(R"({"key_file": "k", "batch_size": 1, "enforce": false,
+    QTest::newRow("own values")
+        << QByteArray(R"({"key_file": "k", "batch_size": 1, "enforce": false, "slack": 0, "cron": "",
                                                  "quiet": {"hours": 1, "zone": "UTC"}, "share": 1,
                                                  "mode": "observe", "labels": {"any": "thing"}})")
-                                << QByteArray(R"({"key_file": "k", "batch_size": 1, "enforce": false,
+        << QByteArray(R"({"key_file": "k", "batch_size": 1, "enforce": false, "slack": 0, "cron": "",
                                                  "quiet": {"hours": 1, "zone": "UTC"}, "share": 1,
                                                  "mode": "observe", "labels": {"any": "thing"}})");
     QTest::newRow("defaults inside lists")
         << QByteArray(R"({"key_file": "k", "rules": [{"event": "e"}, {"event": "f", "every": 1}]})")
-        << QByteArray(R"({"key_file": "k", "batch_size": 100, "enforce": true, "quiet": {"hours": 24},
+        << QByteArray(
+               R"({"key_file": "k", "batch_size": 100, "enforce": true, "slack": 2000, "quiet": {"hours": 24},
                          "rules": [{"event": "e", "every": 5}, {"event": "f", "every": 1}]})");
 }
 
@@ -112,9 +118,18 @@ void TestJsonSchema::refuses_data()
     row("enum", R"({"mode": "obserf"})",
         u"\"mode\" must be one of \"active\", \"observe\", but it is text. Did you mean \"observe\"?"_s);
     row("duration", R"({"window": "soon"})",
-        u"\"window\" must be a duration such as \"15m\" from 90m to 7d, but it is text."_s);
+        u"\"window\" must be a duration from \"90m\" to \"7d\", such as \"90m\", but it is text of another form."_s);
     row("duration out of range", R"({"window": 500})",
-        u"\"window\" must be a duration such as \"15m\" from 90m to 7d, but it is 500ms."_s);
+        u"\"window\" must be a duration from \"90m\" to \"7d\", such as \"90m\", but it is \"500ms\"."_s);
+    row("duration, sample is the default", R"({"slack": 61000})",
+        u"\"slack\" must be a duration from \"0ms\" to \"1m\", such as \"2s\", but it is \"61s\"."_s);
+    row("cron", R"({"cron": "61 * * * *"})",
+        u"\"cron\" must be a cron pattern. Cron field \"minute\": \"61\" is not between 0 and 59. When to scan."_s);
+    row("cron inside a list", R"({"rules": [{"event": "e", "at": "* *"}]})",
+        u"\"rules.0.at\" must be a cron pattern. A cron pattern has 5 fields (minute hour day month "
+        u"weekday), 6 with "
+        u"seconds first, or is one of @hourly, @daily, @weekly, @monthly, @yearly; this has 2."_s);
+    row("number for cron", R"({"cron": 5})", u"\"cron\" must be text, but it is 5. When to scan."_s);
     row("described", R"({"places": 0})",
         u"\"places\" must be a whole number of at least 1, but it is 0. How many calls may run at once."_s);
     row("pattern", R"({"name": "A"})", u"\"name\" must be text that matches ^[a-z]+$, but it is text."_s);
