@@ -88,13 +88,13 @@ void TestAdminToken::refusesAnUnwritableFolder()
 void TestAdminToken::authorityKnowsItsTokens()
 {
     TokenAuthority authority;
-    QCOMPARE(authority.authenticate("").role, Role::None);
+    QVERIFY(authority.authenticate("").role == Role::None);
     authority.add(u"admin"_s, Role::Admin, "first");
     authority.add(u"dashboard"_s, Role::Viewer, "second");
-    QCOMPARE(authority.authenticate("first").role, Role::Admin);
+    QVERIFY(authority.authenticate("first").role == Role::Admin);
     QCOMPARE(authority.authenticate("second").name, u"dashboard"_s);
     for (const char *wrong : {"", "firs", "first ", "FIRST", "third"})
-        QCOMPARE(authority.authenticate(wrong).role, Role::None);
+        QVERIFY(authority.authenticate(wrong).role == Role::None);
 }
 
 QTEST_GUILESS_MAIN(TestAdminToken)
