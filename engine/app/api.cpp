@@ -33,25 +33,19 @@ http::AccountsOptions accountsOptions(const config::Config &config, qint64 windo
 
 } // namespace
 
-Api::Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work)
+Front::Front(const config::Config &config)
+    : server(serverOptions(config.http), router,
+             [this](const QByteArray &token) { return tokens.authenticate(token); })
+{ }
+
+Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, StoreParts &store, Work &work)
     : overview(redis, store, work), status(router, overview, work.metrics, work.buckets),
       limiter(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      schedules(router, work.scheduler), queues(router, {&work.jobs}, redis.queueFunctions()),
-      server(serverOptions(config.http), router,
-             [this](const QByteArray &token) { return tokens.authenticate(token); })
+      schedules(router, work.scheduler), queues(router, {&work.jobs}, redis.queueFunctions())
 { }
-
-Result<> Api::listen(const QString &stateDir)
-{
-    const Result<QByteArray> token = http::adminToken(stateDir);
-    if (!token)
-        return fail(token.error());
-    tokens.add(u"admin"_s, http::Role::Admin, *token);
-    return server.listen();
-}
 
 } // namespace tidekeeper::app

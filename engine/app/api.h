@@ -2,7 +2,6 @@
 #pragma once
 
 #include "app/overview.h"
-#include "app/statedir.h"
 #include "app/statuscontroller.h"
 #include "config/config.h"
 #include "http/accountscontroller.h"
@@ -17,15 +16,19 @@
 
 namespace tidekeeper::app {
 
-/// The HTTP API over everything that works. Main thread.
-struct Api {
-    Api(const config::Config &config, RedisParts &redis, StoreParts &store, Work &work);
-
-    /// Failures: admin_token, port_in_use, address_refused, tls_required, tls_files.
-    Result<> listen(const QString &stateDir);
+/// The door of the API: made first, so that an address that is taken ends the start before anything is done.
+struct Front {
+    explicit Front(const config::Config &config);
 
     http::Router router;
     http::TokenAuthority tokens;
+    http::HttpServer server;
+};
+
+/// The HTTP API over everything that works. Main thread.
+struct Api {
+    Api(http::Router &router, const config::Config &config, RedisParts &redis, StoreParts &store, Work &work);
+
     Overview overview;
     StatusController status;
     http::LimiterController limiter;
@@ -35,7 +38,6 @@ struct Api {
     http::RenewalController renewal;
     http::SchedulesController schedules;
     http::QueuesController queues;
-    http::HttpServer server;
 };
 
 } // namespace tidekeeper::app

@@ -48,8 +48,8 @@ QCoro::Task<> prune(StoreParts &store, qint64 nowMs)
 } // namespace
 
 Engine::Engine(config::Config config, StateDir state)
-    : m_config(std::move(config)), m_state(std::move(state)), m_redis(m_config.redis, m_state.path()),
-      m_store(databaseUrl(m_config, m_state))
+    : m_config(std::move(config)), m_state(std::move(state)), m_front(std::make_unique<Front>(m_config)),
+      m_redis(m_config.redis, m_state.path()), m_store(databaseUrl(m_config, m_state))
 {
     m_housekeeping.setInterval(1h);
     connect(&m_housekeeping, &QTimer::timeout, this, &Engine::keepHouse);
@@ -59,6 +59,14 @@ Engine::~Engine() = default;
 
 QCoro::Task<Result<>> Engine::start()
 {
+    const Result<> bound = m_front->server.bind();
+    if (!bound)
+        co_return bound;
+    const Result<QByteArray> token = http::adminToken(m_state.path());
+    if (!token)
+        co_return fail(token.error());
+    m_front->tokens.add(u"admin"_s, http::Role::Admin, *token);
+
     const Result<> redis = co_await m_redis.start();
     if (!redis)
         co_return redis;
@@ -70,8 +78,8 @@ QCoro::Task<Result<>> Engine::start()
     m_work = std::make_unique<Work>(m_config, m_redis, m_store);
     co_await m_work->start();
 
-    m_api = std::make_unique<Api>(m_config, m_redis, m_store, *m_work);
-    const Result<> listening = m_api->listen(m_state.path());
+    m_api = std::make_unique<Api>(m_front->router, m_config, m_redis, m_store, *m_work);
+    const Result<> listening = m_front->server.listen();
     if (!listening)
         co_return listening;
     m_housekeeping.start();
@@ -83,8 +91,7 @@ QCoro::Task<> Engine::stop()
 {
     m_state.removeFile(endpointFile);
     m_housekeeping.stop();
-    if (m_api)
-        co_await m_api->server.stop(httpGraceMs);
+    co_await m_front->server.stop(httpGraceMs);
     if (m_work)
         co_await m_work->stop();
     co_await m_redis.stop();
@@ -92,7 +99,7 @@ QCoro::Task<> Engine::stop()
 
 QString Engine::url() const
 {
-    return m_api->server.url();
+    return m_front->server.url();
 }
 
 /// What is kept for a time only, forgotten once an hour.

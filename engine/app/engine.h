@@ -10,6 +10,7 @@
 
 namespace tidekeeper::app {
 
+struct Front;
 struct Work;
 struct Api;
 
@@ -34,6 +35,7 @@ private:
 
     const config::Config m_config;
     StateDir m_state;
+    std::unique_ptr<Front> m_front;
     RedisParts m_redis;
     StoreParts m_store;
     std::unique_ptr<Work>

@@ -46,7 +46,15 @@ Options readOptions(const QCoreApplication &application)
           app::StateDir::defaultPath()},
          {u"listen"_s, u"Address of the API, over http.listen; port 0 picks a free one."_s, u"HOST:PORT"_s},
          {u"plugin-path"_s, u"Another folder with plugins, searched first; may be repeated."_s, u"DIR"_s}});
-    parser.process(application);
+    const bool understood = parser.parse(application.arguments());
+    if (parser.isSet(u"help"_s))
+        parser.showHelp(int(ExitCode::Ok));
+    if (parser.isSet(u"version"_s))
+        parser.showVersion();
+    if (!understood) {
+        std::fputs(qPrintable(u"tidekeeperd: %1 See --help.\n"_s.arg(parser.errorText())), stderr);
+        std::exit(int(ExitCode::Usage));
+    }
     if (!parser.positionalArguments().isEmpty()) {
         std::fputs(qPrintable(u"tidekeeperd: unexpected argument \"%1\"\n"_s.arg(
                        parser.positionalArguments().first())),

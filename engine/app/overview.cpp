@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/overview.h"
 
-#include "core/planner.h"
-
 #include <QtCore/QJsonArray>
 
 using namespace Qt::StringLiterals;
@@ -10,8 +8,6 @@ using namespace Qt::StringLiterals;
 namespace tidekeeper::app {
 
 namespace {
-
-constexpr qint64 staleScanMs = 3 * core::minuteMs;
 
 /// ready: a load balancer may go on sending requests here although the part is not ok.
 QJsonObject part(const QString &name, bool ok, bool ready, const QString &code, const QString &text)
@@ -39,7 +35,8 @@ QCoro::Task<QJsonObject> Overview::read()
     if (!queue && m_redis.connection().isReady())
         parts.append(part(u"queue"_s, false, false, queue.error().code, queue.error().text));
     addPlugins(parts);
-    addRenewal(parts, nowMs);
+    addRenewal(parts);
+    addCounts(parts, accounts.value_or(QJsonObject()), queue.value_or(QJsonObject()));
 
     QJsonArray problems;
     for (const QJsonValue &entry : parts) {
@@ -100,25 +97,41 @@ void Overview::addPlugins(QJsonArray &parts) const
     }
 }
 
-void Overview::addRenewal(QJsonArray &parts, qint64 nowMs) const
+void Overview::addRenewal(QJsonArray &parts) const
 {
     const QString name = u"renewal"_s;
     const qsizetype before = parts.size();
-    const renewal::ScanResult &scan = m_work.renewal.lastScan();
+    const QJsonArray overdue = m_work.scheduler.health()["overdue"_L1].toArray();
     if (m_work.providers.all().isEmpty())
         parts.append(
             part(name, false, true, u"no_provider"_s,
                  u"Nothing renews watches: no running plugin is a provider. Enable watch-renewal."_s));
-    else if (scan.at != 0 && nowMs - scan.at > staleScanMs && m_work.leader.isHeld())
-        parts.append(part(name, false, true, u"stale_scan"_s,
-                          u"The last scan for due accounts was %1 s ago."_s.arg((nowMs - scan.at) / 1'000)));
-    else if (!scan.errorText.isEmpty())
-        parts.append(part(name, false, true, u"scan_failed"_s, scan.errorText));
+    for (const QJsonValue &schedule : overdue)
+        parts.append(part(name, false, true, u"schedule_overdue"_s,
+                          u"The schedule \"%1\" did not run when it was due."_s.arg(schedule.toString())));
+    if (const QString &error = m_work.renewal.lastScan().errorText; !error.isEmpty())
+        parts.append(part(name, false, true, u"scan_failed"_s, error));
     for (const QJsonValue &breaker : m_work.renewal.openBreakers())
         parts.append(part(name, false, false, breaker["code"_L1].toString(),
                           breaker["text"_L1].toString() + u' ' + breaker["remedy"_L1].toString()));
     if (parts.size() == before)
         parts.append(sound(name, u"Accounts are scanned and renewed."_s));
+}
+
+/// What only a person can settle.
+void Overview::addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const
+{
+    const qint64 parked = accounts["state"_L1]["parked"_L1].toInteger();
+    const qint64 dead = queue["dead"_L1].toInteger();
+    if (parked > 0)
+        parts.append(
+            part(u"accounts"_s, false, true, u"accounts_parked"_s,
+                 u"Accounts that are not renewed until somebody looks: %1. See tidekeeper accounts list "
+                 u"--state parked."_s.arg(parked)));
+    if (dead > 0)
+        parts.append(
+            part(u"queue"_s, false, true, u"dead_letters"_s,
+                 u"Jobs that will not run again by themselves: %1. See tidekeeper queue dead."_s.arg(dead)));
 }
 
 } // namespace tidekeeper::app

@@ -19,7 +19,8 @@ private:
     QJsonObject pluginCounts() const;
     void addRedis(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
-    void addRenewal(QJsonArray &parts, qint64 nowMs) const;
+    void addRenewal(QJsonArray &parts) const;
+    void addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const;
 
     RedisParts &m_redis;
     StoreParts &m_store;

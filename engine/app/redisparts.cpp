@@ -42,6 +42,12 @@ RedisParts::RedisParts(const config::RedisConfig &config, QString stateDir) : m_
     connect(&m_checkTimer, &QTimer::timeout, this, [this] { checkServer(); });
 }
 
+RedisParts::~RedisParts()
+{
+    // Answers what is still asked while the parts that asked are there.
+    m_connection.reset();
+}
+
 QCoro::Task<Result<>> RedisParts::start()
 {
     Result<redis::Endpoint> endpoint;
@@ -78,8 +84,10 @@ QCoro::Task<Result<>> RedisParts::start()
 QCoro::Task<> RedisParts::stop()
 {
     m_checkTimer.stop();
-    if (m_connection)
+    if (m_connection) {
+        m_connection->disconnect(this);
         m_connection->close();
+    }
     if (m_private)
         co_await m_private->stop();
 }
@@ -130,6 +138,8 @@ Result<redis::Endpoint> RedisParts::configuredEndpoint() const
 QCoro::Task<Result<>> RedisParts::checkServer()
 {
     const Result<redis::ServerInfo> info = co_await redis::readServerInfo(*m_connection, 2'000);
+    if (!m_connection || !m_checkTimer.isActive())
+        co_return Result<>(); // stopped meanwhile
     if (!info) {
         log::warning(component, info.error().text);
         co_return Result<>();
@@ -152,6 +162,8 @@ QCoro::Task<> RedisParts::onReady()
     for (redis::FunctionLibrary *library :
          {m_quotaFunctions.get(), m_queueFunctions.get(), m_leaseFunctions.get()}) {
         const Result<> loaded = co_await library->ensureLoaded();
+        if (!m_connection || !m_connection->isReady())
+            co_return; // gone meanwhile; the next ready() begins again
         if (!loaded)
             log::warning(component, loaded.error().text);
     }

@@ -21,6 +21,7 @@ class RedisParts : public QObject {
 
 public:
     explicit RedisParts(const config::RedisConfig &config, QString stateDir);
+    ~RedisParts() override;
 
     /// Ready, or trying on while a configured server is away. Failures that no waiting mends: redis_missing,
     /// redis_too_old, redis_start_failed, redis_url, redis_password_file.

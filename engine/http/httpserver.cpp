@@ -8,6 +8,7 @@
 #include <QtCore/QFile>
 
 #include <unistd.h>
+#include <utility>
 
 namespace tidekeeper::http {
 
@@ -58,9 +59,13 @@ HttpServer::HttpServer(ServerOptions options, Router &router, Authenticator auth
       m_daemon(std::make_unique<Daemon>(m_options, router, std::move(authenticator)))
 { }
 
-HttpServer::~HttpServer() = default;
+HttpServer::~HttpServer()
+{
+    if (m_boundFd >= 0)
+        ::close(m_boundFd);
+}
 
-Result<> HttpServer::listen()
+Result<> HttpServer::bind()
 {
     const Result<TlsFiles> tls = readTlsFiles(m_options);
     if (!tls)
@@ -71,10 +76,21 @@ Result<> HttpServer::listen()
     const Result<ListenSocket> socket = openListenSocket(m_options.host, m_options.port);
     if (!socket)
         return fail(socket.error());
-    if (const Result<> started = m_daemon->start(socket->fd, *tls); !started)
-        return started;
+    m_boundFd = socket->fd;
     m_url = (plain ? u"http://"_s : u"https://"_s) + hostAndPort(socket->host, socket->port);
     return {};
+}
+
+Result<> HttpServer::listen()
+{
+    if (m_boundFd < 0) {
+        if (const Result<> bound = bind(); !bound)
+            return bound;
+    }
+    const Result<TlsFiles> tls = readTlsFiles(m_options);
+    if (!tls)
+        return fail(tls.error());
+    return m_daemon->start(std::exchange(m_boundFd, -1), *tls);
 }
 
 QCoro::Task<> HttpServer::stop(int graceMs)

@@ -34,7 +34,10 @@ public:
     HttpServer(ServerOptions options, Router &router, Authenticator authenticator, QObject *parent = nullptr);
     ~HttpServer() override;
 
-    /// Failures: port_in_use, address_refused, tls_required, tls_files; each names the address and the remedy.
+    /// Takes the address, so that a start that cannot succeed fails before anything else is done; callers wait until
+    /// listen(). Failures: as of listen().
+    Result<> bind();
+    /// Begins to answer; binds when that was not done. Failures: port_in_use, address_refused, tls_required, tls_files; each names the address and the remedy.
     Result<> listen();
     /// Stops accepting, lets running handlers finish for at most graceMs. Answers of that time close their
     /// connections; whoever still waits at the end is cut off.
@@ -45,6 +48,7 @@ public:
 private:
     ServerOptions m_options;
     std::unique_ptr<Daemon> m_daemon;
+    int m_boundFd = -1; ///< from bind() to listen()
     QString m_url;
 };
 

@@ -8,6 +8,7 @@
 #include "limits/recentaccounts.h"
 #include "limits/redisanswer.h"
 
+#include <QtCore/QCryptographicHash>
 #include <QtCore/QJsonArray>
 #include <QtCore/QPointer>
 #include <QtCore/QRandomGenerator>
@@ -245,7 +246,7 @@ void BucketService::decided(const std::shared_ptr<Call> &call, const redis::Valu
     if (answer.refusedBy == "never"_L1)
         answer.largestCost = call->project->policy.largestCost(call->lane);
     if (answer.granted)
-        answer.grantId = newGrantId();
+        answer.grantId = grantIdOf(*call, answer.nowUs);
     call->project->recent.seen(call->account, answer.accountLevel, answer.nowUs);
     finish(*call, answer);
 }
@@ -277,8 +278,14 @@ void BucketService::finish(const Call &call, const QuotaAnswer &answer)
     call.reply->finish(Status::success(), answer);
 }
 
-QString BucketService::newGrantId()
+/// One name for one charge: a request that repeats its id gets the answer of the first, whichever engine it asks.
+QString BucketService::grantIdOf(const Call &call, qint64 nowUs)
 {
+    if (call.keys.size() > 3) {
+        const QByteArray charge = call.keys.at(3) + ' ' + QByteArray::number(nowUs);
+        const QByteArray hash = QCryptographicHash::hash(charge, QCryptographicHash::Sha256).left(15);
+        return QString::fromLatin1(hash.toBase64(QByteArray::Base64UrlEncoding));
+    }
     return m_grantPrefix + u'-' + QString::number(++m_grants, 36);
 }
 

@@ -67,7 +67,7 @@ private:
     void askAgainSoon(const std::shared_ptr<Call> &call);
     void redisIsAway(const Call &call, const QString &why);
     void finish(const Call &call, const QuotaAnswer &answer);
-    QString newGrantId();
+    QString grantIdOf(const Call &call, qint64 nowUs);
 
     redis::FunctionLibrary &m_library;
     const Clock &m_clock;

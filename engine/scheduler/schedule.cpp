@@ -45,8 +45,12 @@ Result<core::Trigger> triggerFrom(const QJsonObject &json)
 {
     if (json.contains(u"cron") == json.contains(u"interval_ms"))
         return refuse(u"cron"_s, u"A schedule has either \"cron\" or \"interval_ms\"."_s);
+    // Also beside an interval, where it has no effect yet: the pattern that may replace it will be read in it.
+    const QByteArray zone = json[u"zone"].toString().toUtf8();
+    if (const Result<core::Zone> found = core::Zone::find(zone); !found)
+        return fail(found.error());
     if (json.contains(u"cron"))
-        return core::Trigger::cron(json[u"cron"].toString(), json[u"zone"].toString().toUtf8());
+        return core::Trigger::cron(json[u"cron"].toString(), zone);
     return core::Trigger::interval(json[u"interval_ms"].toInteger());
 }
 

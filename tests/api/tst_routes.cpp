@@ -22,9 +22,10 @@ private Q_SLOTS:
         app::StoreParts store(u"sqlite:"_s + folder.filePath(u"test.db"_s));
         QVERIFY(QCoro::waitFor(store.open(folder.filePath(u"sealing.key"_s), 1'800'000'000'000)));
         app::Work work(config, redis, store);
-        const app::Api api(config, redis, store, work);
+        http::Router router;
+        const app::Api api(router, config, redis, store, work);
 
-        const QStringList served = test::servedRoutes(api.router.routes());
+        const QStringList served = test::servedRoutes(router.routes());
         QVERIFY(served.size() > 20);
         const QStringList described =
             test::describedRoutes(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/resources/api/openapi.yaml"));

@@ -2,12 +2,70 @@
 #include "product.h"
 
 #include <QtCore/QFile>
+#include <QtCore/QSemaphore>
+#include <QtCore/QThread>
 #include <QtNetwork/QTcpServer>
+#include <QtNetwork/QTcpSocket>
 #include <QtTest/QTest>
+
+#include <atomic>
 
 using namespace Qt::StringLiterals;
 using namespace tidekeeper;
 using test::Program;
+
+namespace {
+
+/// Answers as a Redis without functions: INFO with an old version, everything else is unknown to it.
+class OldRedis {
+public:
+    OldRedis()
+    {
+        QSemaphore listening;
+        m_thread.reset(QThread::create([this, &listening] { serve(listening); }));
+        m_thread->start();
+        listening.acquire();
+    }
+    ~OldRedis()
+    {
+        m_stop = true;
+        m_thread->wait();
+    }
+    quint16 port() const { return m_port; }
+
+private:
+    static QByteArray answer(const QByteArray &command)
+    {
+        if (command.contains("INFO"))
+            return "$21\r\nredis_version:6.2.5\r\n\r\n";
+        return command.contains("CLIENT") ? "+OK\r\n" : "-ERR unknown command\r\n";
+    }
+
+    void serve(QSemaphore &listening)
+    {
+        QTcpServer server;
+        server.listen(QHostAddress::LocalHost);
+        m_port = server.serverPort();
+        listening.release();
+        QTcpSocket *socket = nullptr;
+        while (!m_stop) {
+            if (server.waitForNewConnection(socket ? 0 : 50))
+                socket = server.nextPendingConnection();
+            if (!socket || !socket->waitForReadyRead(20))
+                continue;
+            // Each command begins with its number of words.
+            for (const QByteArray &command : socket->readAll().split('*').mid(1))
+                socket->write(answer(command));
+            socket->flush();
+        }
+    }
+
+    std::unique_ptr<QThread> m_thread;
+    std::atomic<quint16> m_port = 0;
+    std::atomic<bool> m_stop = false;
+};
+
+} // namespace
 
 /// What an engine says that cannot start: the exit codes of tidekeeperd --help, and a sentence with the remedy.
 class TestBadStart : public QObject {
@@ -34,7 +92,12 @@ private:
     }
 
 private Q_SLOTS:
-    void commandLine() { expect({u"surplus"_s}, 2, "unexpected argument \"surplus\""); }
+    void commandLine()
+    {
+        expect({u"surplus"_s}, 2, "unexpected argument \"surplus\"");
+        expect({u"--bogus"_s}, 2, "bogus");
+        expect({u"--listen"_s}, 2, "listen");
+    }
 
     void configuration()
     {
@@ -64,6 +127,9 @@ private Q_SLOTS:
         const QString address = u"127.0.0.1:%1"_s.arg(taken.serverPort());
         expect({u"--state-dir"_s, path(u"b"_s), u"--listen"_s, address}, 5, address.toUtf8());
         expect({u"--state-dir"_s, path(u"b"_s), u"--listen"_s, u"0.0.0.0:0"_s}, 5, "TLS");
+        // Nothing half done: neither keys nor a database nor a Redis.
+        const QStringList left = QDir(path(u"b"_s)).entryList(QDir::AllEntries | QDir::NoDotAndDotDot);
+        QCOMPARE(left, QStringList{u"lock"_s});
     }
 
     void sealingKey()
@@ -79,6 +145,15 @@ private Q_SLOTS:
         write(u"k/sealing.key"_s, QByteArray(64, 'a') + '\n');
         QVERIFY(key.setPermissions(QFileDevice::ReadOwner | QFileDevice::WriteOwner));
         expect({u"--state-dir"_s, path(u"k"_s), u"--listen"_s, u"127.0.0.1:0"_s}, 8, "key");
+    }
+
+    void redisTooOld()
+    {
+        OldRedis old;
+        write(u"old.toml"_s, "[redis]\nurl = \"redis://127.0.0.1:" + QByteArray::number(old.port()) + "\"\n");
+        expect({u"--config"_s, path(u"old.toml"_s), u"--state-dir"_s, path(u"o"_s), u"--listen"_s,
+                u"127.0.0.1:0"_s},
+               6, "Redis 6.2.5 is too old");
     }
 
     void redisMissing()

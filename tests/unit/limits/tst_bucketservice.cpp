@@ -275,6 +275,7 @@ void TestBucketService::anIdIsChargedOnce()
     QVERIFY(first.answer.granted && again.answer.granted);
     QCOMPARE(again.answer.accountLevel, first.answer.accountLevel);
     QCOMPARE(again.answer.nowUs, first.answer.nowUs);
+    QCOMPARE(again.answer.grantId, first.answer.grantId);
     once.cost = 101;
     const Answered other = acquire(once);
     QCOMPARE(other.status.code, u"invalid_request"_s);
