@@ -3,9 +3,9 @@
 
 #include "core/planner.h"
 #include "log/log.h"
+#include "pluginhost/searchpath.h"
 
 #include <QCoro/QCoroTimer>
-#include <QtCore/QCoreApplication>
 #include <QtCore/QJsonArray>
 #include <QtCore/QRandomGenerator>
 
@@ -19,6 +19,7 @@ namespace {
 
 const QString queueName = u"renew"_s;
 const QString gmail = u"gmail"_s;
+const QString scanScheduleId = u"renewal-scan"_s;
 const QString schedulePrefix = u"schedule."_s; // of settings
 constexpr int drainMs = 5'000;
 
@@ -50,18 +51,10 @@ QJsonObject projectsOf(const config::GoogleConfig &google)
     return projects;
 }
 
-/// From the build tree and from an installation, a program finds the plugins beside it.
-QStringList pluginPath(const config::Config &config)
-{
-    const QString programs = QCoreApplication::applicationDirPath();
-    return config.pluginPath
-        + QStringList{programs + u"/../lib/tidekeeper/plugins"_s, QStringLiteral(TIDEKEEPER_PLUGIN_DIR)};
-}
-
 pluginhost::HostOptions hostOptions(const config::Config &config)
 {
     pluginhost::HostOptions options;
-    options.searchPath = pluginPath(config);
+    options.searchPath = pluginhost::searchPath(config.pluginPath);
     options.sections = config.plugins;
     options.projects = projectsOf(config.google);
     return options;
@@ -99,6 +92,33 @@ QCoro::Task<> keepSetting(store::SettingsStore &settings, QString name, QJsonObj
     if (!kept)
         log::error(u"store"_s, u"A changed setting is not kept over a restart: "_s + kept.error().text,
                    {{u"setting"_s, name}});
+}
+
+/// The scan for due accounts; each minute without a cron pattern.
+QJsonObject scanSchedule(const QString &cron)
+{
+    QJsonObject schedule{{u"id"_s, scanScheduleId},
+                         {u"title"_s, u"Find the subscriptions that are due and queue them"_s},
+                         {u"job"_s,
+                          QJsonObject{{u"type"_s, renewal::RenewalEngine::scanJob},
+                                      {u"dedupe"_s, renewal::RenewalEngine::scanJob}}}};
+    if (cron.isEmpty())
+        schedule.insert("interval_ms"_L1, 60'000);
+    else
+        schedule.insert("cron"_L1, cron);
+    return schedule;
+}
+
+/// One line for each event: alerts loud, what became of an account as information, each renewal for who looks closely.
+void logEvent(QJsonObject event)
+{
+    const QString type = event.take("type"_L1).toString();
+    const log::Level level = type.startsWith("alert."_L1) ? log::Level::Warning
+        : type == "watch.renewed"_L1                      ? log::Level::Debug
+                                                          : log::Level::Info;
+    event.remove("seq"_L1);
+    event.remove("at"_L1);
+    log::write(level, u"events"_s, type, event);
 }
 
 /// What happened to an account becomes part of its timeline.
@@ -153,8 +173,10 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       m_store(store)
 {
     offerServices();
-    QObject::connect(&events, &EventBus::published, &events,
-                     [this](const QJsonObject &event) { keepInTimeline(m_store.journal, event); });
+    QObject::connect(&events, &EventBus::published, &events, [this](const QJsonObject &event) {
+        logEvent(event);
+        keepInTimeline(m_store.journal, event);
+    });
     QObject::connect(&scheduler, &scheduler::Scheduler::changed, &scheduler,
                      [this](const QString &id, const QJsonObject &change) {
                          keepSetting(m_store.settings, schedulePrefix + id, change, clock.nowMs());
@@ -201,20 +223,13 @@ void Work::takeUpPlugins()
 
 QCoro::Task<> Work::startSchedules()
 {
-    QJsonObject scan{{u"id"_s, u"renewal-scan"_s},
-                     {u"title"_s, u"Find the subscriptions that are due and queue them"_s},
-                     {u"interval_ms"_s, 60'000},
-                     {u"job"_s,
-                      QJsonObject{{u"type"_s, renewal::RenewalEngine::scanJob},
-                                  {u"dedupe"_s, renewal::RenewalEngine::scanJob}}}};
     const renewal::Provider *provider = gmailProvider();
     const QString cron = provider ? provider->plugin->describe().value("cron"_L1).toString() : QString();
-    if (!cron.isEmpty()) {
-        scan.remove("interval_ms"_L1);
-        scan.insert("cron"_L1, cron);
+    if (const Status declared = scheduler.declare(scanSchedule(cron)); !declared.ok()) {
+        // Better at the default rhythm than never.
+        log::error(u"scheduler"_s, u"plugins.watch-renewal.cron is not used: "_s + declared.text);
+        scheduler.declare(scanSchedule({}));
     }
-    if (const Status declared = scheduler.declare(scan); !declared.ok())
-        log::error(u"scheduler"_s, declared.text);
 
     const auto changes = co_await m_store.settings.all(schedulePrefix);
     if (changes)
