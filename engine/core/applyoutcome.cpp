@@ -15,7 +15,6 @@ namespace {
 
 constexpr qint64 longestDeferralMs = dayMs;
 constexpr qint64 deferralAlertMs = hourMs;
-constexpr double spreadAfterBreakerMs = 30'000;
 
 QJsonObject eventOf(const Subscription &row, QJsonObject more)
 {
@@ -125,7 +124,7 @@ Applied deferred(const Subscription &before, const Outcome &outcome, const Apply
 /// The configuration is at fault, not the row: it waits for the breaker and nothing is counted.
 Applied waiting(const Subscription &before, const Outcome &outcome, const ApplyContext &context)
 {
-    Subscription row = postponed(before, context.nowMs, context.breakerWaitMs, context.jitter);
+    Subscription row = postponed(before, context.nowMs, context.breakerWaitMs);
     setError(row, outcome, context.nowMs);
     return {row, std::nullopt, {}};
 }
@@ -179,10 +178,9 @@ Applied applyOutcome(const Subscription &before, const Outcome &outcome, const A
     return applied;
 }
 
-Subscription postponed(Subscription row, qint64 nowMs, qint64 waitMs, double jitter)
+Subscription postponed(Subscription row, qint64 nowMs, qint64 waitMs)
 {
-    // Spread, so that the one probe is not followed by everybody in the same second.
-    row.nextAttemptAt = nowMs + waitMs + static_cast<qint64>(jitter * spreadAfterBreakerMs);
+    row.nextAttemptAt = nowMs + waitMs;
     row.dueAt = dueAt(row.expiresAt, row.nextTargetAt, row.nextAttemptAt);
     return row;
 }

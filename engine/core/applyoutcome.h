@@ -37,7 +37,8 @@ struct Applied {
 /// someone else changed meanwhile. Unauthorized counts as transient here: the fresh token was tried before.
 Applied applyOutcome(const Subscription &before, const Outcome &outcome, const ApplyContext &context);
 
-/// A row that waits behind an open breaker: later, and nothing is counted against it.
-Subscription postponed(Subscription row, qint64 nowMs, qint64 waitMs, double jitter);
+/// A row that waits behind an open breaker: later, and nothing is counted against it. Not spread: all are due when the
+/// probe is, so that the most urgent goes first; the queue and the limiter pace them.
+Subscription postponed(Subscription row, qint64 nowMs, qint64 waitMs);
 
 } // namespace tidekeeper::core

@@ -13,6 +13,8 @@ constexpr qint64 firstDelayMs = minuteMs;
 constexpr qint64 longestDelayMs = 15 * minuteMs;
 /// A probe that never reports (its worker died) is given up after this long.
 constexpr qint64 probeLeaseMs = minuteMs;
+/// Most probes end far sooner: whoever comes meanwhile looks again after this.
+constexpr qint64 probeAnswerMs = 5'000;
 
 } // namespace
 
@@ -23,6 +25,7 @@ Breaker::Admission Breaker::admit(qint64 nowMs, bool forced)
     if (nowMs < m_probeAt && !forced)
         return Admission::Wait;
     m_probeAt = nowMs + probeLeaseMs;
+    m_probing = true;
     return Admission::Probe;
 }
 
@@ -34,6 +37,7 @@ bool Breaker::fail(qint64 nowMs, Admission admission)
     const bool opened = !isOpen();
     m_delayMs = opened ? firstDelayMs : std::min(2 * m_delayMs, longestDelayMs);
     m_probeAt = nowMs + m_delayMs;
+    m_probing = false;
     return opened;
 }
 
@@ -42,18 +46,32 @@ bool Breaker::succeed()
     const bool closed = isOpen();
     m_delayMs = 0;
     m_probeAt = 0;
+    m_probing = false;
     return closed;
 }
 
 void Breaker::inconclusive(qint64 nowMs, Admission admission)
 {
-    if (isOpen() && admission == Admission::Probe)
-        m_probeAt = nowMs + firstDelayMs;
+    if (!isOpen() || admission != Admission::Probe)
+        return;
+    m_probeAt = nowMs + firstDelayMs;
+    m_probing = false;
+}
+
+void Breaker::unused(qint64 nowMs, Admission admission)
+{
+    if (!isOpen() || admission != Admission::Probe)
+        return;
+    m_probeAt = nowMs;
+    m_probing = false;
 }
 
 qint64 Breaker::waitMs(qint64 nowMs) const
 {
-    return isOpen() ? std::max<qint64>(0, m_probeAt - nowMs) : 0;
+    if (!isOpen())
+        return 0;
+    const qint64 leftMs = std::max<qint64>(0, m_probeAt - nowMs);
+    return m_probing ? std::min(leftMs, probeAnswerMs) : leftMs;
 }
 
 } // namespace tidekeeper::core

@@ -22,16 +22,20 @@ public:
     bool fail(qint64 nowMs, Admission admission);
     /// Admitted work succeeded. True when this closed the breaker.
     bool succeed();
-    /// The probe ended without telling anything (network, quota, an account's own fault).
+    /// The probe asked and got nothing that tells (network, overload): the next one in a minute.
     void inconclusive(qint64 nowMs, Admission admission);
+    /// The probe ended before it asked anything: the next one may start at once.
+    void unused(qint64 nowMs, Admission admission);
 
     bool isOpen() const { return m_delayMs > 0; }
-    /// Until the next probe; 0 when closed or when one may start now.
+    /// Until it is worth to ask again: the next probe, or, while one is under way, soon after. 0 when closed or when a
+    /// probe may start now.
     qint64 waitMs(qint64 nowMs) const;
 
 private:
     qint64 m_delayMs = 0; ///< 0 = closed
     qint64 m_probeAt = 0; ///< while open: no probe before
+    bool m_probing = false;
 };
 
 } // namespace tidekeeper::core

@@ -2,6 +2,7 @@
 #include "core/explain.h"
 
 #include "core/band.h"
+#include "core/outcome.h"
 
 #include <QtCore/QDateTime>
 #include <QtCore/QJsonArray>
@@ -19,26 +20,35 @@ QString instant(qint64 ms)
     return QDateTime::fromMSecsSinceEpoch(ms, Qt::UTC).toString(u"yyyy-MM-dd HH:mm:ss 'UTC'"_s);
 }
 
+qint64 rounded(qint64 ms, qint64 unitMs)
+{
+    return (ms + unitMs / 2) / unitMs;
+}
+
 QString duration(qint64 ms)
 {
     const auto unit = [](qint64 count, const QString &name) {
         return u"%1 %2"_s.arg(count).arg(count == 1 ? name : name + u's');
     };
     ms = std::llabs(ms);
+    const auto units = [&unit](qint64 count, qint64 ofWhole, const QString &whole, const QString &part) {
+        const QString text = unit(count / ofWhole, whole);
+        return count % ofWhole == 0 ? text : text + u' ' + unit(count % ofWhole, part);
+    };
     if (ms >= 2 * dayMs)
-        return unit(ms / dayMs, u"day"_s);
+        return units(rounded(ms, hourMs), dayMs / hourMs, u"day"_s, u"hour"_s);
     if (ms >= 2 * hourMs)
-        return unit(ms / hourMs, u"hour"_s);
+        return units(rounded(ms, minuteMs), hourMs / minuteMs, u"hour"_s, u"minute"_s);
     if (ms >= 2 * minuteMs)
-        return unit(ms / minuteMs, u"minute"_s);
-    return unit(ms / 1000, u"second"_s);
+        return unit(rounded(ms, minuteMs), u"minute"_s);
+    return unit(rounded(ms, 1'000), u"second"_s);
 }
 
 QString expirySentence(const ExplainInput &input)
 {
     const qint64 expiresAt = input.subscription.expiresAt;
     if (expiresAt <= 0)
-        return u"There is no watch yet, or its expiry is unknown, so it is due at once."_s;
+        return u"There is no watch yet, or its expiry is unknown."_s;
     const qint64 leftMs = expiresAt - input.nowMs;
     if (leftMs <= 0)
         return u"The watch lapsed %1 ago, at %2."_s.arg(duration(leftMs), instant(expiresAt));
@@ -65,6 +75,24 @@ QString stateSentence(const Account &account)
     Q_UNREACHABLE();
 }
 
+/// Whether an open breaker, and not the row's own target or back-off, is what the row waits for.
+bool waitsForBreaker(const ExplainInput &input)
+{
+    constexpr qint64 slackMs = 1'000; // between the refusal and the saved row
+    const Subscription &row = input.subscription;
+    if (input.stopText.isEmpty() || dueAt(row.expiresAt, row.nextTargetAt, 0) > input.nowMs)
+        return false;
+    return row.errorClass.isEmpty() || row.errorClass == toString(OutcomeKind::Configuration)
+        || row.nextAttemptAt <= input.nowMs + input.stopWaitMs + slackMs;
+}
+
+QString breakerSentence(const ExplainInput &input, bool isDue)
+{
+    const QString next = input.stopWaitMs > 0 ? u"in "_s + duration(input.stopWaitMs) : u"due now"_s;
+    return u"%1 renewals wait for a fault of configuration: %2 The next probe is %3."_s.arg(
+        isDue ? u"Due, but"_s : u"Not due:"_s, input.stopText, next);
+}
+
 /// The first of these that holds decides.
 QString summary(const ExplainInput &input, qint64 due)
 {
@@ -72,16 +100,16 @@ QString summary(const ExplainInput &input, qint64 due)
         return stateSentence(input.account);
     if (!input.hasProvider)
         return u"Not renewed: no running plugin provides \"%1\"."_s.arg(input.subscription.provider);
+    if (waitsForBreaker(input))
+        return breakerSentence(input, due <= input.nowMs);
     if (due > input.nowMs && input.subscription.nextAttemptAt >= due) {
-        const QString why = input.subscription.errorText.isEmpty() ? u"the last attempt did not succeed"_s
-                                                                   : input.subscription.errorText;
+        const QString why = input.subscription.errorText.isEmpty()
+            ? u"It was put off, without an attempt, while a fault of configuration was open."_s
+            : input.subscription.errorText;
         return u"Not due: the next attempt is in %1. %2"_s.arg(duration(due - input.nowMs), why);
     }
     if (due > input.nowMs)
         return u"Not due: its turn is in %1, at %2."_s.arg(duration(due - input.nowMs), instant(due));
-    if (!input.stopText.isEmpty())
-        return u"Due, but renewals wait for a fault of configuration: %1 The next probe is in %2."_s.arg(
-            input.stopText, duration(input.stopWaitMs));
     if (input.observe)
         return u"Due, but renewing only observes: nothing is called."_s;
     return input.subscription.expiresAt <= 0

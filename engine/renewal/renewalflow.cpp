@@ -74,8 +74,7 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
     const core::Account account = row.account;
     const Breakers::Ticket ticket = m_breakers.admit(account, force);
     if (!ticket.admitted) {
-        const core::Subscription later =
-            core::postponed(subscription, m_ports.clock.nowMs(), ticket.waitMs, m_ports.random());
+        const core::Subscription later = core::postponed(subscription, m_ports.clock.nowMs(), ticket.waitMs);
         const Result<core::Subscription> saved = co_await m_ports.store.save(later);
         co_return saved || saved.error().code == "conflict"_L1 ? queue::JobOutcome{} : release(saved.error());
     }

@@ -231,7 +231,7 @@ void TestApplyOutcome::configurationCountsNothing()
     const Applied applied = applyOutcome(row(), outcome, context());
     QCOMPARE(applied.subscription.attempts, 0);
     QCOMPARE(applied.subscription.deferrals, 0);
-    QCOMPARE(applied.subscription.nextAttemptAt, now + 60'000 + 15'000);
+    QCOMPARE(applied.subscription.nextAttemptAt, now + 60'000);
     QCOMPARE(applied.subscription.errorCode, u"invalid_client"_s);
     QVERIFY(!applied.accountState);
     QVERIFY(applied.notices.isEmpty());

@@ -17,6 +17,8 @@ private Q_SLOTS:
     void delayDoublesUpToAQuarterOfAnHour();
     void successCloses();
     void inconclusiveProbeIsRepeatedAfterAMinute();
+    void unusedProbeGoesToTheNext();
+    void othersLookAgainSoonWhileAProbeIsUnderWay();
     void lostProbeIsGivenUp();
     void operatorForcesAProbe();
 };
@@ -75,6 +77,30 @@ void TestBreaker::inconclusiveProbeIsRepeatedAfterAMinute()
     QCOMPARE(breaker.waitMs(minuteMs + 5'000), minuteMs);
     breaker.inconclusive(minuteMs + 9'000, Admission::Wait);
     QCOMPARE(breaker.waitMs(minuteMs + 5'000), minuteMs);
+}
+
+void TestBreaker::unusedProbeGoesToTheNext()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    breaker.unused(minuteMs, Admission::Wait); // not the prober
+    QCOMPARE(breaker.admit(minuteMs), Admission::Wait);
+    breaker.unused(minuteMs, Admission::Probe);
+    QVERIFY(breaker.isOpen());
+    QCOMPARE(breaker.waitMs(minuteMs), 0);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    breaker.fail(minuteMs, Admission::Probe);
+    QCOMPARE(breaker.waitMs(minuteMs), 2 * minuteMs); // doubled once, by the one that asked
+}
+
+void TestBreaker::othersLookAgainSoonWhileAProbeIsUnderWay()
+{
+    Breaker breaker;
+    breaker.fail(0, Admission::Pass);
+    QCOMPARE(breaker.admit(minuteMs), Admission::Probe);
+    QCOMPARE(breaker.waitMs(minuteMs), 5'000);
+    QCOMPARE(breaker.waitMs(2 * minuteMs - 2'000), 2'000); // then the probe counts as lost
 }
 
 void TestBreaker::lostProbeIsGivenUp()

@@ -33,6 +33,9 @@ private Q_SLOTS:
     void summary_data();
     void summary();
     void factsAreThere();
+    void window_data();
+    void window();
+    void noWatchDoesNotClaimToBeDue();
 };
 
 void TestExplain::summary_data()
@@ -56,6 +59,35 @@ void TestExplain::summary_data()
         });
     row("breaker", true, u"Due, but renewals wait for a fault of configuration: Wrong secret."_s,
         [](ExplainInput &i) { i.stopText = u"Wrong secret."_s; });
+    const auto putOff = [](ExplainInput &i) {
+        i.subscription.expiresAt = 0;
+        i.subscription.nextAttemptAt = now + 30'000;
+    };
+    row("breaker, never attempted", false,
+        u"Not due: renewals wait for a fault of configuration: Wrong secret. The next probe is in 30 seconds."_s,
+        [putOff](ExplainInput &i) {
+            putOff(i);
+            i.stopText = u"Wrong secret."_s;
+            i.stopWaitMs = 30'000;
+        });
+    row("breaker, probe due", true,
+        u"Due, but renewals wait for a fault of configuration: Wrong secret. The next probe is due now."_s,
+        [](ExplainInput &i) { i.stopText = u"Wrong secret."_s; });
+    row("breaker, but its own back-off lasts longer", false,
+        u"Not due: the next attempt is in 5 minutes. Gmail answered 503."_s, [](ExplainInput &i) {
+            i.subscription.nextAttemptAt = now + 5 * minuteMs;
+            i.subscription.errorClass = u"transient"_s;
+            i.subscription.errorText = u"Gmail answered 503."_s;
+            i.stopText = u"Wrong secret."_s;
+            i.stopWaitMs = 30'000;
+        });
+    row("breaker, but its turn comes later", false, u"Not due: its turn is in 3 hours"_s,
+        [](ExplainInput &i) {
+            i.subscription.nextTargetAt = now + 3 * hourMs;
+            i.stopText = u"Wrong secret."_s;
+        });
+    row("put off, breaker closed since", false,
+        u"Not due: the next attempt is in 30 seconds. It was put off, without an attempt"_s, putOff);
     row("observe", true, u"Due, but renewing only observes"_s, [](ExplainInput &i) { i.observe = true; });
     row("no plugin", true, u"Not renewed: no running plugin provides \"gmail\"."_s,
         [](ExplainInput &i) { i.hasProvider = false; });
@@ -108,6 +140,43 @@ void TestExplain::factsAreThere()
              "answered 503."_s);
     QCOMPARE(result.value("band"_L1).toString(), u"delayed"_s);
     QCOMPARE(result.value("window_ms"_L1).toInteger(), 6 * dayMs);
+}
+
+void TestExplain::window_data()
+{
+    QTest::addColumn<qint64>("lifetimeMs");
+    QTest::addColumn<QString>("words");
+    QTest::newRow("whole") << 7 * dayMs << u"renewed 6 days before"_s;
+    // The answer takes a moment, so a lifetime is hardly ever whole.
+    QTest::newRow("a second less") << 7 * dayMs - 1'000 << u"renewed 6 days before"_s;
+    QTest::newRow("days and hours") << 7 * (5 * dayMs + 14 * hourMs) / 6
+                                    << u"renewed 5 days 14 hours before"_s;
+    QTest::newRow("hours") << 7 * hourMs << u"renewed 6 hours before"_s;
+    QTest::newRow("hours and minutes")
+        << 7 * (hourMs + 15 * minuteMs) << u"renewed 7 hours 30 minutes before"_s;
+    QTest::newRow("minutes") << 7 * minuteMs - 1'000 << u"renewed 6 minutes before"_s;
+}
+
+void TestExplain::window()
+{
+    QFETCH(qint64, lifetimeMs);
+    QFETCH(QString, words);
+    ExplainInput given = input();
+    given.subscription.lastSuccessAt = now;
+    given.subscription.expiresAt = now + lifetimeMs;
+    const QString text = explain(given).value("sentences"_L1).toArray().at(2).toString();
+    QVERIFY2(text.contains(words), qPrintable(text));
+}
+
+void TestExplain::noWatchDoesNotClaimToBeDue()
+{
+    ExplainInput given = input();
+    given.subscription.expiresAt = 0;
+    given.subscription.nextAttemptAt = now + 30'000;
+    const QJsonObject result = explain(given);
+    QVERIFY(!result.value("due"_L1).toBool());
+    const QString fact = result.value("sentences"_L1).toArray().first().toString();
+    QVERIFY2(!fact.contains(u"due"_s), qPrintable(fact));
 }
 
 QTEST_APPLESS_MAIN(TestExplain)
