@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "config/config.h"
+#include "pluginhost/searchpath.h"
+#include "pluginhost/sectioncheck.h"
 
 #include <QtCore/QJsonArray>
 #include <QtCore/QProcessEnvironment>
@@ -20,25 +22,39 @@ QMap<QString, QString> environment()
     return variables;
 }
 
-Result<ExitCode> check(Session &session, const std::string &file)
+struct CheckOptions {
+    std::string file;
+    std::vector<std::string> pluginPath;
+};
+
+/// One sentence each. The plugins' sections are looked at when the rest is in order.
+QStringList faultsOf(const CheckOptions &options)
 {
-    const Result<config::Config> loaded = config::Config::load(text(file), environment());
-    if (session.json) {
-        QJsonArray faults;
-        if (!loaded) {
-            for (const QString &fault : loaded.error().text.split(u'\n'))
-                faults.append(fault);
-        }
-        session.print(QJsonObject{{u"ok"_s, loaded.has_value()}, {u"faults"_s, faults}});
-        return loaded ? ExitCode::Ok : ExitCode::Refused;
-    }
-    if (loaded) {
+    const Result<config::Config> loaded = config::Config::load(text(options.file), environment());
+    if (!loaded)
+        return loaded.error().text.split(u'\n');
+    QStringList folders;
+    for (const std::string &folder : options.pluginPath)
+        folders.append(text(folder));
+    QStringList faults;
+    const QStringList searchPath = pluginhost::searchPath(folders + loaded->pluginPath);
+    for (const Error &fault : pluginhost::checkSections(searchPath, loaded->plugins))
+        faults.append(fault.text);
+    return faults;
+}
+
+ExitCode check(Session &session, const CheckOptions &options)
+{
+    const QStringList faults = faultsOf(options);
+    if (session.json)
+        session.print(
+            QJsonObject{{u"ok"_s, faults.isEmpty()}, {u"faults"_s, QJsonArray::fromStringList(faults)}});
+    else if (faults.isEmpty())
         session.print(u"The configuration is in order.\n"_s);
-        return ExitCode::Ok;
-    }
-    for (const QString &fault : loaded.error().text.split(u'\n'))
-        session.complain(fault);
-    return ExitCode::Refused;
+    else
+        for (const QString &fault : faults)
+            session.complain(fault);
+    return faults.isEmpty() ? ExitCode::Ok : ExitCode::Refused;
 }
 
 } // namespace
@@ -47,12 +63,18 @@ void addConfig(CLI::App &app, Session &session)
 {
     CLI::App *config = app.add_subcommand("config", "The engine's configuration");
     config->require_subcommand(1);
-    auto file = std::make_shared<std::string>();
+    auto options = std::make_shared<CheckOptions>();
     CLI::App *command =
         config->add_subcommand("check", "Finds every fault of a configuration file; no engine needed");
-    command->add_option("--config", *file, "The file; without it only the environment is checked")
+    command->add_option("--config", options->file, "The file; without it only the environment is checked")
         ->type_name("FILE");
-    session.onCalled(command, [&session, file] { return check(session, *file); });
+    command
+        ->add_option("--plugin-path", options->pluginPath,
+                     "Another folder with plugins, searched first; may be repeated")
+        ->type_name("DIR")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    session.onCalled(command, [&session, options] { return check(session, *options); });
 }
 
 } // namespace tidekeeper::cli

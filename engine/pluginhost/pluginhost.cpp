@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pluginhost/pluginhost.h"
 
-#include "core/nearestname.h"
 #include "pluginhost/interfacecheck.h"
 #include "pluginhost/pluginfile.h"
 #include "pluginhost/sdkversion.h"
+#include "pluginhost/sectioncheck.h"
 
 #include <QCoro/QCoroSignal>
 #include <QtCore/QDeadlineTimer>
@@ -96,24 +96,9 @@ std::vector<PluginRecord> PluginHost::records() const
 /// Everything that is decided before any code of a plugin runs.
 void PluginHost::find()
 {
-    std::vector<PluginRecord> records;
-    for (const QString &file : libraryFiles(m_options.searchPath)) {
-        if (std::optional<PluginRecord> record = readRecord(file))
-            records.push_back(std::move(*record));
-    }
-    refuseDuplicates(records);
-    QStringList ids;
-    for (PluginRecord &record : records) {
-        ids.append(record.metadata.id);
-        if (record.state == PluginState::Found)
-            applySection(record, m_options.sections.value(record.metadata.id));
-    }
-    for (const QString &name : m_options.sections.keys()) {
-        if (!ids.contains(name))
-            m_log(2, {},
-                  u"The section [plugins.%1] belongs to no plugin that was found."_s.arg(name)
-                      + core::didYouMean(name, ids));
-    }
+    std::vector<PluginRecord> records = findPlugins(m_options.searchPath, m_options.sections);
+    for (const Error &unknown : unknownSections(records, m_options.sections))
+        m_log(2, {}, unknown.text);
     m_waves = resolve(records, {sdkVersion(), m_services.iids()});
     for (PluginRecord &record : records) {
         m_entries.push_back({.record = std::move(record)});

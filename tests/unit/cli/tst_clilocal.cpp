@@ -22,7 +22,14 @@ private Q_SLOTS:
     void cronRefuses_data();
     void cronRefuses();
     void configCheck();
+    void configCheckOfPlugins_data();
+    void configCheckOfPlugins();
     void pluginCheckRefuses();
+
+private:
+    QString write(const QByteArray &toml) const;
+
+    QTemporaryDir m_dir;
 };
 
 void TestCliLocal::helpNamesExitCodes()
@@ -125,15 +132,16 @@ void TestCliLocal::cronRefuses()
     QVERIFY2(run.err.contains(says), qPrintable(run.err));
 }
 
+QString TestCliLocal::write(const QByteArray &toml) const
+{
+    QFile file(m_dir.filePath(u"t.toml"_s));
+    if (!file.open(QIODevice::WriteOnly) || file.write(toml) != toml.size())
+        qFatal("cannot write");
+    return file.fileName();
+}
+
 void TestCliLocal::configCheck()
 {
-    QTemporaryDir dir;
-    const auto write = [&dir](const QByteArray &toml) {
-        QFile file(dir.filePath(u"t.toml"_s));
-        if (!file.open(QIODevice::WriteOnly) || file.write(toml) != toml.size())
-            qFatal("cannot write");
-        return file.fileName();
-    };
     const QStringList verb{u"config"_s, u"check"_s, u"--config"_s};
     const Run good = runProgram(verb + QStringList{write("[http]\nlisten = \"127.0.0.1:0\"\n")});
     QCOMPARE(good.exitCode, 0);
@@ -149,6 +157,41 @@ void TestCliLocal::configCheck()
     QCOMPARE(programs.json()[u"ok"_s], QJsonValue(false));
     QCOMPARE(programs.json()[u"faults"_s].toArray().size(), 2);
     QCOMPARE(runProgram(verb + QStringList{u"/nonexistent.toml"_s}).exitCode, 1);
+}
+
+void TestCliLocal::configCheckOfPlugins_data()
+{
+    QTest::addColumn<QByteArray>("section");
+    QTest::addColumn<QString>("says"); // empty: in order
+    QTest::newRow("in order") << QByteArray(
+        "[plugins.watch-renewal]\nwindow = \"2d\"\ncron = \"*/5 * * * *\"\n"
+        "[plugins.gmail-quota]\nkey_ttl = \"2h\"\nenabled = false\n")
+                              << QString();
+    QTest::newRow("unknown key") << QByteArray("[plugins.watch-renewal]\nwndow = \"2d\"\n")
+                                 << u"\"wndow\" is not a known key. Did you mean \"window\"?"_s;
+    QTest::newRow("short duration")
+        << QByteArray("[plugins.gmail-quota]\nkey_ttl = \"1s\"\n")
+        << u"\"key_ttl\" must be a duration from \"1m\" to \"7d\", such as \"1h\", "
+           u"but it is \"1s\"."_s;
+    QTest::newRow("no unit") << QByteArray("[plugins.watch-renewal]\nwindow = \"6\"\n")
+                             << u"\"window\" must be a duration from \"1h\" to \"7d\""_s;
+    QTest::newRow("out of range") << QByteArray("[plugins.gmail-quota]\nbulk_reserve = 2\n")
+                                  << u"[plugins.gmail-quota] is wrong: \"bulk_reserve\" must be a number"_s;
+    QTest::newRow("cron") << QByteArray("[plugins.watch-renewal]\ncron = \"61 * * * *\"\n")
+                          << u"\"cron\" must be a cron pattern. Cron field \"minute\""_s;
+    QTest::newRow("unknown plugin")
+        << QByteArray("[plugins.gmail-qota]\n")
+        << u"[plugins.gmail-qota] belongs to no plugin that was found. Did you mean \"gmail-quota\"?"_s;
+}
+
+void TestCliLocal::configCheckOfPlugins()
+{
+    QFETCH(QByteArray, section);
+    QFETCH(QString, says);
+    const QStringList verb{u"config"_s, u"check"_s, u"--config"_s, write(section)};
+    const Run run = runProgram(verb);
+    QVERIFY2(says.isEmpty() ? run.err.isEmpty() : run.err.contains(says), qPrintable(run.err));
+    QCOMPARE(run.exitCode, says.isEmpty() ? 0 : 1);
 }
 
 void TestCliLocal::pluginCheckRefuses()
