@@ -97,6 +97,16 @@ Result<ExitCode> list(Session &session, const ListOptions &options)
     return ExitCode::Ok;
 }
 
+QString grantText(const protocol::AccountView &account)
+{
+    if (account.grantKind != "stored"_L1 || account.hasRefreshToken)
+        return account.grantKind;
+    return account.state == "needs_reauth"_L1 ? u"gone: its refresh token no longer works and is destroyed. "
+                                                u"Its owner connects the mailbox again; then "
+                                                u"give the new one with accounts add --refresh-token-file."_s
+                                              : u"stored, but there is no refresh token"_s;
+}
+
 void printAccount(Session &session, const protocol::AccountView &account)
 {
     const qint64 nowMs = QDateTime::currentMSecsSinceEpoch();
@@ -112,11 +122,13 @@ void printAccount(Session &session, const protocol::AccountView &account)
     line(u"State"_s,
          account.stateReason.isEmpty() ? account.state : u"%1: %2"_s.arg(account.state, account.stateReason));
     line(u"Band"_s, account.band);
-    line(u"Grant"_s, account.grantKind);
+    line(u"Grant"_s, grantText(account));
     line(u"Watch lapses"_s, at(account.gmail.expiresAt));
     line(u"Last success"_s, at(account.gmail.lastSuccessAt));
-    line(u"Next renewal"_s, at(account.gmail.nextTargetAt));
-    if (account.gmail.nextAttemptAt != 0)
+    const bool isRenewed = account.state == "active"_L1;
+    line(u"Next renewal"_s,
+         isRenewed ? at(account.gmail.nextTargetAt) : u"none while it is "_s + account.state);
+    if (isRenewed && account.gmail.nextAttemptAt != 0)
         line(u"Next attempt"_s, at(account.gmail.nextAttemptAt));
     line(u"Attempts"_s,
          u"%1 failed, %2 put off since the last success"_s.arg(number(account.gmail.attempts),

@@ -99,6 +99,7 @@ void report(Session &session, const Totals &totals)
         session.print(QJsonObject{{u"created"_s, totals.created},
                                   {u"updated"_s, totals.updated},
                                   {u"unchanged"_s, totals.unchanged},
+                                  {u"failed"_s, totals.errors.size()},
                                   {u"errors"_s, totals.errors}});
         return;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
+#include "cli/unknowncommand.h"
 
 #include <QtCore/QCoreApplication>
 
@@ -52,6 +53,11 @@ int main(int argc, char **argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
+        const bool lacksSomething = dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
+        if (const QString wrong = lacksSomething ? unknownCommand(app) : QString(); !wrong.isEmpty()) {
+            session.complain(wrong);
+            return int(ExitCode::Usage);
+        }
         const bool wasHelp = app.exit(error) == 0; // prints help, version or what is wrong
         return int(wasHelp ? ExitCode::Ok : ExitCode::Usage);
     }

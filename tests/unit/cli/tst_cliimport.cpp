@@ -101,6 +101,7 @@ void TestCliImport::namesEveryBadLine()
     QCOMPARE(people.out, u"1,298 created, 0 updated, 0 unchanged, 2 with errors\n"_s);
     const Run programs = import(http, text, {u"--json"_s});
     QCOMPARE(programs.json()[u"created"_s].toInt(), 1298);
+    QCOMPARE(programs.json()[u"failed"_s].toInt(), 2);
     QCOMPARE(programs.json()[u"errors"_s][1][u"line"_s].toInt(), 1301);
 }
 

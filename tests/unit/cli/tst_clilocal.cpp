@@ -16,6 +16,8 @@ private Q_SLOTS:
     void helpNamesExitCodes();
     void refusesBadArguments_data();
     void refusesBadArguments();
+    void namesUnknownCommands_data();
+    void namesUnknownCommands();
     void cronNext_data();
     void cronNext();
     void cronNextForPeople();
@@ -65,6 +67,34 @@ void TestCliLocal::refusesBadArguments()
     const Run run = runProgram(arguments);
     QCOMPARE(run.exitCode, 2);
     QVERIFY(!run.err.isEmpty());
+}
+
+void TestCliLocal::namesUnknownCommands_data()
+{
+    QTest::addColumn<QString>("arguments");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("nothing near") << u"bogus"_s
+                                  << u"\"bogus\" is no command of \"tidekeeper\". See tidekeeper --help."_s;
+    QTest::newRow("near") << u"--json acounts list"_s
+                          << u"\"acounts\" is no command of \"tidekeeper\". Did you mean \"accounts\"?"_s;
+    QTest::newRow("below a command")
+        << u"accounts export"_s
+        << u"\"export\" is no command of \"tidekeeper accounts\". Did you mean \"import\"?"_s;
+    QTest::newRow("with arguments")
+        << u"schedules runn x --json"_s
+        << u"\"runn\" is no command of \"tidekeeper schedules\". Did you mean \"run\"?"_s;
+    QTest::newRow("none given") << u"schedules"_s << u"subcommand is required"_s;
+    QTest::newRow("a missing argument is not taken for it")
+        << u"accounts show --colour"_s << u"id is required"_s;
+}
+
+void TestCliLocal::namesUnknownCommands()
+{
+    QFETCH(QString, arguments);
+    QFETCH(QString, says);
+    const Run run = runProgram(arguments.split(u' '));
+    QCOMPARE(run.exitCode, 2);
+    QVERIFY2(run.err.contains(says), qPrintable(run.err));
 }
 
 void TestCliLocal::cronNext_data()

@@ -24,6 +24,17 @@ const QByteArray accountJson = R"({
     "subscriptions": [{"id": "7/gmail", "provider": "gmail", "expires_at": 4102444800000, "attempts": 3,
                        "deferrals": 1, "error": {"class": "transient", "code": "http_503", "text": "Busy.", "at": 1}}]})";
 
+QByteArray revokedAccount()
+{
+    QJsonObject account = parsed(accountJson);
+    account[u"state"_s] = u"needs_reauth"_s;
+    account[u"state_reason"_s] = u"invalid_grant"_s;
+    account[u"has_refresh_token"_s] = false;
+    account[u"next_target_at"_s] = 1;
+    account[u"next_attempt_at"_s] = 1;
+    return QJsonDocument(account).toJson();
+}
+
 } // namespace
 
 class TestCliVerbs : public QObject {
@@ -57,6 +68,13 @@ void TestCliVerbs::asksAndShows_data()
     row("accounts show", u"accounts show 7"_s, accountJson, u"GET /api/v1/accounts/7"_s,
         {u"E-mail kim@example.com"_s, u"Band late"_s, u"History id 9007199254740993"_s,
          u"Attempts 3 failed, 1 put off since the last success"_s, u"Last success never"_s});
+    row("accounts show, renewed", u"accounts show 7"_s, accountJson, u"GET /api/v1/accounts/7"_s,
+        {u"Grant stored"_s, u"Next renewal never"_s});
+    row("accounts show, revoked", u"accounts show 7"_s, revokedAccount(), u"GET /api/v1/accounts/7"_s,
+        {u"State needs_reauth: invalid_grant"_s, u"Next renewal none while it is needs_reauth"_s,
+         u"Grant gone: its refresh token no longer works and is destroyed. Its owner connects the mailbox "
+         u"again; "
+         u"then give the new one with accounts add --refresh-token-file."_s});
     row("accounts list",
         u"accounts list --band late --state active --expiring-within 24h -q a+b@x.org -n 5"_s,
         "{\"accounts\": [" + accountJson + "], \"total\": 1200, \"next_cursor\": \"\"}",
