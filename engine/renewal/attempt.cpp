@@ -107,26 +107,27 @@ QCoro::Task<core::Outcome> call(const Provider &provider, Verb verb, QJsonObject
 
 } // namespace
 
-QCoro::Task<core::Outcome> attempt(const Ports &ports, Provider provider, Verb verb, core::Account account,
-                                   core::Subscription subscription)
+QCoro::Task<Attempted> attempt(const Ports &ports, Provider provider, Verb verb, core::Account account,
+                               core::Subscription subscription)
 {
     QString rejected;
     for (int calls = 0; calls < 2; ++calls) {
         const oauth::TokenResult token = co_await ports.token(account, rejected);
         if (!token)
-            co_return token.error();
+            co_return Attempted{token.error(), Step::Token};
 
         const std::optional<core::Outcome> refusal = co_await acquireQuota(ports, provider, verb, account);
         if (refusal)
-            co_return *refusal;
+            co_return Attempted{*refusal, Step::Quota};
 
         core::Outcome outcome = co_await call(provider, verb, jsonOf(subscription, account), token->token);
         if (outcome.kind != core::OutcomeKind::Unauthorized)
-            co_return outcome;
+            co_return Attempted{outcome, Step::Watch};
         rejected = token->token;
     }
-    co_return core::Outcome::transient(u"unauthorized"_s,
-                                       u"A fresh access token was not accepted either; tried again later."_s);
+    const core::Outcome unauthorized = core::Outcome::transient(
+        u"unauthorized"_s, u"A fresh access token was not accepted either; tried again later."_s);
+    co_return Attempted{unauthorized, Step::Watch};
 }
 
 } // namespace tidekeeper::renewal

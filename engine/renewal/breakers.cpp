@@ -33,7 +33,7 @@ QStringList keysOf(const core::Account &account)
             keyOf(core::FaultScope::Domain, account)};
 }
 
-QJsonObject faultOf(const core::Account &account, const core::Outcome &outcome)
+QJsonObject shown(const core::Account &account, const core::Outcome &outcome)
 {
     QJsonObject fault{{u"scope"_s, toString(outcome.scope)},
                       {u"project"_s, account.project},
@@ -58,7 +58,7 @@ std::optional<Breakers::Stop> Breakers::stopOf(const core::Account &account) con
             continue;
         const qint64 waitMs = it->breaker.waitMs(m_clock.monotonicMs());
         if (!stop || waitMs > stop->waitMs)
-            stop = Stop{waitMs, it->fault.value("text"_L1).toString()};
+            stop = Stop{waitMs, it->shown.value("text"_L1).toString()};
     }
     return stop;
 }
@@ -67,8 +67,10 @@ Breakers::Ticket Breakers::admit(const core::Account &account, bool forced)
 {
     // Ask all before the first probe is taken: one that waits must not cost another its probe.
     const std::optional<Stop> stop = stopOf(account);
-    if (stop && stop->waitMs > 0 && !forced)
+    if (stop && stop->waitMs > 0 && !forced) {
+        m_waitersUntilMs = std::max(m_waitersUntilMs, m_clock.monotonicMs() + stop->waitMs);
         return {false, stop->waitMs, stop->text, {}};
+    }
     Ticket ticket{true, 0, {}, {}};
     for (const QString &key : keysOf(account)) {
         const auto it = m_entries.find(key);
@@ -80,34 +82,57 @@ Breakers::Ticket Breakers::admit(const core::Account &account, bool forced)
 }
 
 Breakers::Change Breakers::report(const core::Account &account, const Ticket &ticket,
-                                  const core::Outcome &outcome)
+                                  const Attempted &attempted)
 {
+    const core::Outcome &outcome = attempted.outcome;
     const qint64 nowMs = m_clock.monotonicMs();
-    const bool sound = outcome.kind == core::OutcomeKind::Renewed || outcome.kind == core::OutcomeKind::Gone;
     const bool faulty = outcome.kind == core::OutcomeKind::Configuration;
     const QString faultyKey = faulty ? keyOf(outcome.scope, account) : QString();
     Change change = Change::None;
     for (const auto &[key, admission] : ticket.parts) {
         if (key == faultyKey) {
             Entry &entry = m_entries[key];
-            entry.fault = faultOf(account, outcome);
+            entry.fault = {outcome.scope, attempted.step, account.grantKind};
+            entry.shown = shown(account, outcome);
             if (entry.breaker.fail(nowMs, admission))
                 change = Change::Opened;
+            m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + entry.breaker.waitMs(nowMs));
             continue;
         }
         const auto it = m_entries.find(key);
-        if (it == m_entries.end())
-            continue;
         // Work that was under way when the breaker opened proves nothing, not even by success.
-        if (!sound || admission != core::Breaker::Admission::Probe) {
-            it->breaker.inconclusive(nowMs, admission);
+        if (it == m_entries.end() || admission != core::Breaker::Admission::Probe)
             continue;
+        switch (evidenceOf(it->fault, attempted, account.grantKind)) {
+        case Evidence::Sound:
+            if (it->breaker.succeed())
+                change = Change::Closed;
+            m_entries.erase(it);
+            break;
+        case Evidence::Unclear:
+            it->breaker.inconclusive(nowMs, admission);
+            break;
+        case Evidence::Unasked:
+            it->breaker.unused(nowMs, admission);
+            break;
         }
-        if (it->breaker.succeed())
-            change = Change::Closed;
-        m_entries.erase(it);
     }
     return change;
+}
+
+std::optional<qint64> Breakers::nextWakeMs() const
+{
+    const qint64 nowMs = m_clock.monotonicMs();
+    std::optional<qint64> next;
+    if (m_waitersUntilMs > nowMs)
+        next = m_waitersUntilMs - nowMs;
+    for (const Entry &entry : m_entries) {
+        // 0: its probe may start already, and waits for the next account.
+        const qint64 waitMs = entry.breaker.waitMs(nowMs);
+        if (waitMs > 0)
+            next = std::min(next.value_or(waitMs), waitMs);
+    }
+    return next;
 }
 
 QJsonArray Breakers::open() const
@@ -116,7 +141,7 @@ QJsonArray Breakers::open() const
     for (const Entry &entry : m_entries) {
         if (!entry.breaker.isOpen())
             continue;
-        QJsonObject object = entry.fault;
+        QJsonObject object = entry.shown;
         object.insert(u"next_probe_in_ms"_s, entry.breaker.waitMs(m_clock.monotonicMs()));
         open.append(object);
     }

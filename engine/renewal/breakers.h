@@ -3,7 +3,7 @@
 
 #include "core/account.h"
 #include "core/breaker.h"
-#include "core/outcome.h"
+#include "renewal/evidence.h"
 
 #include <tidekeeper/services.h>
 
@@ -24,7 +24,7 @@ public:
     /// Leave to work on one account; goes back with report().
     struct Ticket {
         bool admitted = false;
-        qint64 waitMs = 0; ///< when not: until the next probe
+        qint64 waitMs = 0; ///< when not: until it is worth to ask again
         QString text; ///< when not: what is wrong
         QList<std::pair<QString, core::Breaker::Admission>> parts;
     };
@@ -32,14 +32,17 @@ public:
     Ticket admit(const core::Account &account, bool forced);
 
     enum class Change : quint8 { None, Opened, Closed };
-    Change report(const core::Account &account, const Ticket &ticket, const core::Outcome &outcome);
+    Change report(const core::Account &account, const Ticket &ticket, const Attempted &attempted);
 
-    /// Until the next probe of whatever stops this account; nothing when nothing does.
+    /// Until it is worth to ask again, for whatever stops this account; nothing when nothing does.
     struct Stop {
         qint64 waitMs = 0;
         QString text;
     };
     std::optional<Stop> stopOf(const core::Account &account) const;
+
+    /// Until somebody who waits may go on, > 0: the next probe, or the end of the last wait that was handed out.
+    std::optional<qint64> nextWakeMs() const;
 
     /// The open ones: [{"scope", "project", "client", "domain", "code", "text", "remedy", "next_probe_in_ms"}].
     QJsonArray open() const;
@@ -47,11 +50,13 @@ public:
 private:
     struct Entry {
         core::Breaker breaker;
-        QJsonObject fault; ///< of the last failure
+        Fault fault; ///< of the last failure
+        QJsonObject shown;
     };
 
     const Clock &m_clock;
     QHash<QString, Entry> m_entries;
+    qint64 m_waitersUntilMs = 0; ///< monotonic; a breaker that closes early leaves rows that wait until then
 };
 
 } // namespace tidekeeper::renewal

@@ -63,10 +63,10 @@ QCoro::Task<std::optional<core::Outcome>> RemovalFlow::stopAll(store::AccountRow
         const bool mayLive = subscription.lastSuccessAt > 0 || subscription.expiresAt > m_ports.clock.nowMs();
         if (!provider || provider->observe || !mayLive)
             continue;
-        const core::Outcome outcome =
+        const Attempted attempted =
             co_await attempt(m_ports, *provider, Verb::Remove, row.account, subscription);
-        if (outcome.kind != core::OutcomeKind::Gone && !failure)
-            failure = outcome;
+        if (attempted.outcome.kind != core::OutcomeKind::Gone && !failure)
+            failure = attempted.outcome;
     }
     co_return failure;
 }

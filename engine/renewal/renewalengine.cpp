@@ -20,6 +20,7 @@ const QString RenewalEngine::removeJob = u"remove"_s;
 namespace {
 
 constexpr int soonMs = 500;
+constexpr qint64 afterProbeTimeMs = 100; // rows are saved a moment after the breaker was asked
 constexpr int mostAtOnce = 500; // jobs in one enqueue
 
 /// Names a live job. Ids are the caller's own and may be addresses, which do not belong into Redis keys.
@@ -54,6 +55,13 @@ RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
     m_soon.setSingleShot(true);
     m_soon.setInterval(soonMs);
     connect(&m_soon, &QTimer::timeout, this, [this] { scan(); });
+    m_probe.setObjectName(u"probe"_s);
+    m_probe.setSingleShot(true);
+    m_probe.setTimerType(Qt::PreciseTimer);
+    connect(&m_probe, &QTimer::timeout, this, [this] {
+        scan();
+        wakeForProbe();
+    });
 }
 
 void RenewalEngine::requestScan()
@@ -137,6 +145,7 @@ QCoro::Task<queue::JobOutcome> RenewalEngine::run(queue::Job job)
     }
     const queue::JobOutcome outcome = co_await m_renewals.run(job);
     countFinished();
+    wakeForProbe();
     co_return outcome;
 }
 
@@ -146,6 +155,15 @@ void RenewalEngine::countFinished()
     m_liveOfLastScan = std::max(0, m_liveOfLastScan - 1);
     if (m_lastScan.due == batchSize() && m_liveOfLastScan == batchSize() / 4)
         requestScan();
+}
+
+/// Those who wait for a breaker are due when its probe is: the scan of the next minute would come too late.
+void RenewalEngine::wakeForProbe()
+{
+    if (const std::optional<qint64> waitMs = m_breakers.nextWakeMs())
+        m_probe.start(static_cast<int>(*waitMs + afterProbeTimeMs));
+    else
+        m_probe.stop();
 }
 
 QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString account)

@@ -61,6 +61,7 @@ private:
     queue::JobSpec renewSpec(const store::DueRow &row) const;
     QCoro::Task<> enqueue(QList<queue::JobSpec> specs, int *enqueued, QString *errorText);
     void countFinished();
+    void wakeForProbe();
 
     Ports m_ports;
     Providers &m_providers;
@@ -68,6 +69,7 @@ private:
     RenewalFlow m_renewals;
     RemovalFlow m_removals;
     QTimer m_soon;
+    QTimer m_probe{this}; ///< a scan when a breaker lets its next probe through
     ScanResult m_lastScan;
     int m_liveOfLastScan = 0;
 };

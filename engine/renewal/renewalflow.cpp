@@ -79,9 +79,10 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
         co_return saved || saved.error().code == "conflict"_L1 ? queue::JobOutcome{} : release(saved.error());
     }
 
-    const core::Outcome outcome = co_await attempt(m_ports, provider, Verb::Renew, account, subscription);
+    const Attempted attempted = co_await attempt(m_ports, provider, Verb::Renew, account, subscription);
+    const core::Outcome outcome = attempted.outcome;
 
-    const Breakers::Change change = m_breakers.report(account, ticket, outcome);
+    const Breakers::Change change = m_breakers.report(account, ticket, attempted);
     publishBreaker(account, change, outcome);
     const auto stop = m_breakers.stopOf(account);
     core::ApplyContext context{m_ports.clock.nowMs(), provider.windowMs, provider.lifetimeMs,

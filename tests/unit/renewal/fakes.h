@@ -224,6 +224,7 @@ struct World {
     FakeProvider provider;
     Providers providers;
     oauth::TokenResult token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
+    QHash<QString, oauth::TokenResult> tokenOf; ///< of single accounts
     QStringList rejectedTokens; ///< as asked for, one per token call
     QList<queue::JobSpec> enqueued;
     QList<qint64> sleepsMs;
@@ -249,7 +250,9 @@ struct World {
                 leases,
                 limiters,
                 clock,
-                [this](core::Account, QString rejected) { return answerToken(std::move(rejected)); },
+                [this](core::Account account, QString rejected) {
+                    return answerToken(std::move(account), std::move(rejected));
+                },
                 [this](QList<queue::JobSpec> specs) { return take(std::move(specs)); },
                 [this](const QString &type, const QJsonObject &event) {
                     events.append(type);
@@ -259,9 +262,11 @@ struct World {
                 [] { return 0.5; }};
     }
 
-    QCoro::Task<oauth::TokenResult> answerToken(QString rejected)
+    QCoro::Task<oauth::TokenResult> answerToken(core::Account account, QString rejected)
     {
         rejectedTokens.append(rejected);
+        if (tokenOf.contains(account.id))
+            co_return tokenOf.value(account.id);
         if (token && !rejected.isEmpty())
             co_return oauth::AccessToken{u"ya29.fresh"_s, 0, {}};
         co_return token;

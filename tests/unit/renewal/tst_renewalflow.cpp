@@ -45,6 +45,8 @@ private Q_SLOTS:
     void unreadableGrantCostsNothing();
     void wrongSecretMarksNobody();
     void probeClosesTheBreaker();
+    void mendedSecretRenewsAllAtTheFirstProbe();
+    void waitersLookAgainAfterTheProbe();
     void topicFaultStopsTheProjectOnly();
     void saveFailsAfterGoogleSaidYes();
     void saveFailsForGood();
@@ -63,8 +65,22 @@ private Q_SLOTS:
 
 private:
     World &world() { return *m_world; }
+    qint64 wake();
     std::unique_ptr<World> m_world;
 };
+
+/// Lets the engine's own timer fire and the clock move as far: how far.
+qint64 TestRenewalFlow::wake()
+{
+    auto *timer = world().engine->findChild<QTimer *>(u"probe"_s);
+    if (!timer->isActive())
+        return core::dayMs; // it would sleep on
+    const qint64 waitMs = timer->interval();
+    world().clock.advance(waitMs);
+    timer->start(0);
+    const auto scanned = [this] { return world().engine->lastScan().at == world().clock.nowMs(); };
+    return QTest::qWaitFor(scanned, 1'000) ? waitMs : core::dayMs;
+}
 
 void TestRenewalFlow::init()
 {
@@ -195,7 +211,7 @@ void TestRenewalFlow::newerTokenWinsOverRevoked()
     Ports ports = world().ports();
     ports.token = [this](core::Account, QString) {
         ++world().store.rows[a].account.generation; // a PUT, while Google refuses the old token
-        return world().answerToken({});
+        return world().answerToken({}, {});
     };
     world().engine = std::make_unique<RenewalEngine>(ports, world().providers);
     QCOMPARE(world().renew(a).kind, Kind::Done);
@@ -254,6 +270,58 @@ void TestRenewalFlow::probeClosesTheBreaker()
     QCOMPARE(world().provider.renewed.size(), 1);
     QVERIFY(world().engine->openBreakers().isEmpty());
     QVERIFY(world().events.contains(u"configuration.recovered"_s));
+}
+
+void TestRenewalFlow::mendedSecretRenewsAllAtTheFirstProbe()
+{
+    const qint64 now = world().clock.nowMs();
+    // The most urgent ones can prove nothing, or are not to be renewed at all.
+    for (int i = 0; i < 5; ++i) {
+        world().store.add(accountRow(u"none%1"_s.arg(i), u"none%1@example.com"_s.arg(i), now + 1 + i));
+        world().store.add(accountRow(u"revoked%1"_s.arg(i), u"revoked%1@example.com"_s.arg(i), now + 10 + i));
+    }
+    for (int i = 0; i < 50; ++i)
+        world().store.add(accountRow(u"good%1"_s.arg(i), u"good%1@example.com"_s.arg(i), now + 1'000 + i));
+    world().token = tl::unexpected(wrongSecret());
+    QCoro::waitFor(world().engine->scan());
+    world().work();
+    QCOMPARE(world().rejectedTokens.size(), 1);
+
+    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
+    const core::Outcome noGrant =
+        core::Outcome::account(core::AccountState::NeedsReauth, u"no_grant"_s, u"No refresh token."_s);
+    for (int i = 0; i < 5; ++i) {
+        world().tokenOf.insert(u"none%1"_s.arg(i), tl::unexpected(noGrant));
+        world().tokenOf.insert(u"revoked%1"_s.arg(i), tl::unexpected(revoked()));
+    }
+    // No scan of the minute: the engine wakes by itself.
+    QVERIFY(wake() <= core::minuteMs + 1'000);
+    world().work();
+    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 10);
+    QCOMPARE(world().provider.renewed.size(), 51);
+    QVERIFY(world().engine->openBreakers().isEmpty());
+    QCOMPARE(world().events.count(u"configuration.recovered"_s), 1);
+}
+
+void TestRenewalFlow::waitersLookAgainAfterTheProbe()
+{
+    world().store.add(accountRow(u"b"_s, u"b@example.com"_s, 0));
+    world().token = tl::unexpected(wrongSecret());
+    QCoro::waitFor(world().engine->scan());
+    world().work();
+    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
+    QVERIFY(wake() <= core::minuteMs + 1'000);
+    // Another worker comes while the probe is under way: it must not wait for the next probe of a minute later.
+    world().provider.onRenew = [this] {
+        world().provider.onRenew = {};
+        world().renew(a); // less urgent than b, the probe
+    };
+    world().work();
+    QCOMPARE(world().provider.renewed.size(), 1);
+    QVERIFY(world().engine->openBreakers().isEmpty());
+    QVERIFY(wake() <= 6'000);
+    world().work();
+    QCOMPARE(world().provider.renewed.size(), 2);
 }
 
 void TestRenewalFlow::topicFaultStopsTheProjectOnly()
