@@ -75,8 +75,11 @@ QCoro::Task<TokenResult> AccessTokens::forServiceAccount(QString keyFile, QStrin
 QCoro::Task<TokenResult> AccessTokens::get(QString key, QString rejected, QString projectId, Fetch fetch)
 {
     const Kept *kept = m_kept.object(key);
-    if (kept && kept->token.token != rejected && m_clock.monotonicMs() < kept->usableUntilMs)
-        co_return kept->token;
+    if (kept && kept->token.token != rejected && m_clock.monotonicMs() < kept->usableUntilMs) {
+        AccessToken token = kept->token;
+        token.kept = true;
+        co_return token;
+    }
     if (m_inFlight.contains(key)) {
         const QFuture<TokenResult> shared = m_inFlight.value(key);
         co_return co_await shared;

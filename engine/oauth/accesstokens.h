@@ -20,6 +20,7 @@ struct AccessToken {
     QString token;
     qint64 expiresAt = 0; ///< epoch ms
     QString projectId; ///< of a service account
+    bool kept = false; ///< handed out again: the endpoint was not asked now
 };
 
 /// A token, or what its absence means for the account.

@@ -111,23 +111,25 @@ QCoro::Task<Attempted> attempt(const Ports &ports, Provider provider, Verb verb,
                                core::Subscription subscription)
 {
     QString rejected;
+    bool freshToken = false;
     for (int calls = 0; calls < 2; ++calls) {
         const oauth::TokenResult token = co_await ports.token(account, rejected);
         if (!token)
-            co_return Attempted{token.error(), Step::Token};
+            co_return Attempted{token.error(), Step::Token, freshToken};
+        freshToken = freshToken || !token->kept;
 
         const std::optional<core::Outcome> refusal = co_await acquireQuota(ports, provider, verb, account);
         if (refusal)
-            co_return Attempted{*refusal, Step::Quota};
+            co_return Attempted{*refusal, Step::Quota, freshToken};
 
         core::Outcome outcome = co_await call(provider, verb, jsonOf(subscription, account), token->token);
         if (outcome.kind != core::OutcomeKind::Unauthorized)
-            co_return Attempted{outcome, Step::Watch};
+            co_return Attempted{outcome, Step::Watch, freshToken};
         rejected = token->token;
     }
     const core::Outcome unauthorized = core::Outcome::transient(
         u"unauthorized"_s, u"A fresh access token was not accepted either; tried again later."_s);
-    co_return Attempted{unauthorized, Step::Watch};
+    co_return Attempted{unauthorized, Step::Watch, true};
 }
 
 } // namespace tidekeeper::renewal

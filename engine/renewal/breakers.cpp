@@ -81,21 +81,20 @@ Breakers::Ticket Breakers::admit(const core::Account &account, bool forced)
     return ticket;
 }
 
-Breakers::Change Breakers::report(const core::Account &account, const Ticket &ticket,
-                                  const Attempted &attempted)
+Breakers::Changes Breakers::report(const core::Account &account, const Ticket &ticket,
+                                   const Attempted &attempted)
 {
     const core::Outcome &outcome = attempted.outcome;
     const qint64 nowMs = m_clock.monotonicMs();
     const bool faulty = outcome.kind == core::OutcomeKind::Configuration;
     const QString faultyKey = faulty ? keyOf(outcome.scope, account) : QString();
-    Change change = Change::None;
+    Changes changes;
     for (const auto &[key, admission] : ticket.parts) {
         if (key == faultyKey) {
             Entry &entry = m_entries[key];
             entry.fault = {outcome.scope, attempted.step, account.grantKind};
             entry.shown = shown(account, outcome);
-            if (entry.breaker.fail(nowMs, admission))
-                change = Change::Opened;
+            changes.opened = entry.breaker.fail(nowMs, admission);
             m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + entry.breaker.waitMs(nowMs));
             continue;
         }
@@ -105,8 +104,7 @@ Breakers::Change Breakers::report(const core::Account &account, const Ticket &ti
             continue;
         switch (evidenceOf(it->fault, attempted, account.grantKind)) {
         case Evidence::Sound:
-            if (it->breaker.succeed())
-                change = Change::Closed;
+            changes.closed = it->breaker.succeed() || changes.closed;
             m_entries.erase(it);
             break;
         case Evidence::Unclear:
@@ -117,7 +115,7 @@ Breakers::Change Breakers::report(const core::Account &account, const Ticket &ti
             break;
         }
     }
-    return change;
+    return changes;
 }
 
 std::optional<qint64> Breakers::nextWakeMs() const

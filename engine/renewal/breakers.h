@@ -31,8 +31,11 @@ public:
     /// forced: an operator asked, so the probe does not wait for its time.
     Ticket admit(const core::Account &account, bool forced);
 
-    enum class Change : quint8 { None, Opened, Closed };
-    Change report(const core::Account &account, const Ticket &ticket, const Attempted &attempted);
+    struct Changes {
+        bool opened = false;
+        bool closed = false; ///< both: one fault was mended, the next one came to light
+    };
+    Changes report(const core::Account &account, const Ticket &ticket, const Attempted &attempted);
 
     /// Until it is worth to ask again, for whatever stops this account; nothing when nothing does.
     struct Stop {

@@ -38,14 +38,15 @@ Evidence evidenceOf(const Fault &fault, const Attempted &attempted, core::GrantK
     // Each kind of grant asks for its token in its own way: one says nothing about another's.
     if (fault.step == Step::Token && grant != fault.grant)
         return Evidence::Unasked;
+    if (fault.step == Step::Token && attempted.step > Step::Token)
+        return attempted.freshToken ? Evidence::Sound : Evidence::Unasked;
     if (kind == core::OutcomeKind::Renewed || kind == core::OutcomeKind::Gone)
         return Evidence::Sound;
     if (attempted.step == fault.step)
         return otherAnswer(fault, attempted.outcome);
     if (attempted.step < fault.step) // a network that is away stops the probes too, not only this account
         return kind == core::OutcomeKind::Transient ? Evidence::Unclear : Evidence::Unasked;
-    // It came past the faulty step. Quota is asked each time; a token may have been kept from before the fault.
-    return fault.step == Step::Quota ? Evidence::Sound : Evidence::Unasked;
+    return Evidence::Sound; // the limiter granted
 }
 
 } // namespace tidekeeper::renewal

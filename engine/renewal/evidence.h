@@ -12,6 +12,7 @@ enum class Step : quint8 { Token, Quota, Watch };
 struct Attempted {
     core::Outcome outcome;
     Step step = Step::Token; ///< where the outcome was met
+    bool freshToken = false; ///< the token endpoint gave one for this attempt
 };
 
 /// Where and with whom a fault of configuration was met.

@@ -82,8 +82,8 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
     const Attempted attempted = co_await attempt(m_ports, provider, Verb::Renew, account, subscription);
     const core::Outcome outcome = attempted.outcome;
 
-    const Breakers::Change change = m_breakers.report(account, ticket, attempted);
-    publishBreaker(account, change, outcome);
+    const Breakers::Changes changes = m_breakers.report(account, ticket, attempted);
+    publishBreaker(account, changes, outcome);
     const auto stop = m_breakers.stopOf(account);
     core::ApplyContext context{m_ports.clock.nowMs(), provider.windowMs, provider.lifetimeMs,
                                provider.cursorKeys,   m_ports.random(),  stop ? stop->waitMs : 0};
@@ -139,13 +139,13 @@ QCoro::Task<Result<>> RenewalFlow::changeState(core::Account account, core::Outc
     return m_ports.store.setState(account, state, outcome.code, nowMs);
 }
 
-void RenewalFlow::publishBreaker(const core::Account &account, Breakers::Change change,
+void RenewalFlow::publishBreaker(const core::Account &account, Breakers::Changes changes,
                                  const core::Outcome &outcome) const
 {
     const QJsonObject whom{{u"project"_s, account.project}, {u"client"_s, account.client}};
-    if (change == Breakers::Change::Closed)
+    if (changes.closed)
         m_ports.publish(u"configuration.recovered"_s, whom);
-    if (change != Breakers::Change::Opened)
+    if (!changes.opened)
         return;
     QJsonObject event = whom;
     event.insert(u"scope"_s, toString(outcome.scope));

@@ -25,7 +25,7 @@ private:
     QCoro::Task<Result<core::Applied>> save(core::Subscription subscription, core::Outcome outcome,
                                             core::ApplyContext context);
     QCoro::Task<Result<>> changeState(core::Account account, core::Outcome outcome, core::AccountState state);
-    void publishBreaker(const core::Account &account, Breakers::Change change,
+    void publishBreaker(const core::Account &account, Breakers::Changes changes,
                         const core::Outcome &outcome) const;
 
     Ports &m_ports;

@@ -143,12 +143,12 @@ void TestAccessTokens::refreshSendsTheForm()
 void TestAccessTokens::keptUntilNinetyPercentOfItsLife()
 {
     script(200, token("t", 1'000));
-    get(account());
+    QVERIFY(!get(account())->kept);
     m_clock.advance(899'000);
-    get(account());
+    QVERIFY(get(account())->kept);
     QCOMPARE(requests(), 1);
     m_clock.advance(1'000);
-    get(account());
+    QVERIFY(!get(account())->kept);
     QCOMPARE(requests(), 2);
     m_clock.step(-3'600'000); // a step of the wall clock changes nothing
     get(account());

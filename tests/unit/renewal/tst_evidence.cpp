@@ -44,8 +44,9 @@ void TestEvidence::evidence_data()
     QTest::addColumn<GrantKind>("grant");
     QTest::addColumn<Evidence>("expected");
     const auto row = [](const char *name, const Fault &fault, Step step, const Outcome &outcome,
-                        Evidence expected, std::optional<GrantKind> grant = {}) {
-        QTest::newRow(name) << fault << Attempted{outcome, step} << grant.value_or(fault.grant) << expected;
+                        Evidence expected, std::optional<GrantKind> grant = {}, bool fresh = true) {
+        QTest::newRow(name) << fault << Attempted{outcome, step, fresh} << grant.value_or(fault.grant)
+                            << expected;
     };
     const Outcome noGrant = Outcome::account(core::AccountState::NeedsReauth, u"no_grant"_s, {});
     const Outcome rapt = Outcome::account(core::AccountState::NeedsReauth, u"invalid_rapt"_s, {});
@@ -57,14 +58,20 @@ void TestEvidence::evidence_data()
     const Outcome rate = Outcome::rate(u"rate"_s, {}, 0);
     const Outcome otherFault = Outcome::configuration(FaultScope::Client, u"invalid_client"_s, {}, {});
 
+    const Outcome topicFault = Outcome::configuration(FaultScope::Project, u"topic"_s, {}, {});
+
     row("client: renewed", client, Step::Watch, of(OutcomeKind::Renewed), Evidence::Sound);
     row("client: invalid_grant", client, Step::Token, revoked, Evidence::Sound);
     row("client: user has to log in again", client, Step::Token, rapt, Evidence::Sound);
     row("client: endpoint away", client, Step::Token, network, Evidence::Unclear);
     row("client: no grant", client, Step::Token, noGrant, Evidence::Unasked);
     row("client: grant unreadable", client, Step::Token, unreadable, Evidence::Unasked);
-    row("client: quota refused", client, Step::Quota, rate, Evidence::Unasked);
-    row("client: watch away, token perhaps an old one", client, Step::Watch, network, Evidence::Unasked);
+    row("client: token given, quota refused", client, Step::Quota, rate, Evidence::Sound);
+    row("client: token given, watch away", client, Step::Watch, network, Evidence::Sound);
+    row("client: token kept, quota refused", client, Step::Quota, rate, Evidence::Unasked, {}, false);
+    row("client: token kept, renewed", client, Step::Watch, of(OutcomeKind::Renewed), Evidence::Unasked, {},
+        false);
+    row("client: token given, topic refused", client, Step::Watch, topicFault, Evidence::Sound);
     row("client: renewed with another kind of grant", client, Step::Watch, of(OutcomeKind::Renewed),
         Evidence::Unasked, GrantKind::Http);
     row("client: revoked by the owner's token service", client, Step::Token, revoked, Evidence::Unasked,

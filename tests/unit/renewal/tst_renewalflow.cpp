@@ -47,6 +47,7 @@ private Q_SLOTS:
     void probeClosesTheBreaker();
     void mendedSecretRenewsAllAtTheFirstProbe();
     void waitersLookAgainAfterTheProbe();
+    void oneFaultMendedTheNextOneFound();
     void topicFaultStopsTheProjectOnly();
     void saveFailsAfterGoogleSaidYes();
     void saveFailsForGood();
@@ -322,6 +323,25 @@ void TestRenewalFlow::waitersLookAgainAfterTheProbe()
     QVERIFY(wake() <= 6'000);
     world().work();
     QCOMPARE(world().provider.renewed.size(), 2);
+}
+
+void TestRenewalFlow::oneFaultMendedTheNextOneFound()
+{
+    world().token = tl::unexpected(wrongSecret());
+    world().renew(a);
+    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
+    world().provider.next.append({{u"outcome"_s, u"configuration"_s},
+                                  {u"scope"_s, u"project"_s},
+                                  {u"code"_s, u"topic_not_found"_s},
+                                  {u"text"_s, u"No such topic."_s}});
+    world().events.clear();
+    world().clock.advance(core::minuteMs);
+    world().renew(a);
+    QCOMPARE(world().events, (QStringList{u"configuration.recovered"_s, u"alert.configuration"_s}));
+    const QJsonArray open = world().engine->openBreakers();
+    QCOMPARE(open.size(), 1);
+    QCOMPARE(open.first()["code"_L1].toString(), u"topic_not_found"_s);
+    QCOMPARE(open.first()["next_probe_in_ms"_L1].toInteger(), core::minuteMs);
 }
 
 void TestRenewalFlow::topicFaultStopsTheProjectOnly()
