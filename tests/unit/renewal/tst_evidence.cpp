@@ -57,7 +57,6 @@ void TestEvidence::evidence_data()
     const Outcome unreadable = Outcome::local(u"grant_unreadable"_s, {});
     const Outcome rate = Outcome::rate(u"rate"_s, {}, 0);
     const Outcome otherFault = Outcome::configuration(FaultScope::Client, u"invalid_client"_s, {}, {});
-
     const Outcome topicFault = Outcome::configuration(FaultScope::Project, u"topic"_s, {}, {});
 
     row("client: renewed", client, Step::Watch, of(OutcomeKind::Renewed), Evidence::Sound);
