@@ -17,12 +17,6 @@ core::Outcome revoked()
     return core::Outcome::revoked(u"invalid_grant"_s, u"Token has been expired or revoked."_s);
 }
 
-core::Outcome wrongSecret()
-{
-    return core::Outcome::configuration(core::FaultScope::Client, u"invalid_client"_s, u"Wrong secret."_s,
-                                        u"Mend it."_s);
-}
-
 } // namespace
 
 class TestRenewalFlow : public QObject {
@@ -43,12 +37,6 @@ private Q_SLOTS:
     void revokedCostsOneAttempt();
     void newerTokenWinsOverRevoked();
     void unreadableGrantCostsNothing();
-    void wrongSecretMarksNobody();
-    void probeClosesTheBreaker();
-    void mendedSecretRenewsAllAtTheFirstProbe();
-    void waitersLookAgainAfterTheProbe();
-    void oneFaultMendedTheNextOneFound();
-    void topicFaultStopsTheProjectOnly();
     void saveFailsAfterGoogleSaidYes();
     void saveFailsForGood();
     void rowChangedMeanwhile();
@@ -66,22 +54,8 @@ private Q_SLOTS:
 
 private:
     World &world() { return *m_world; }
-    qint64 wake();
     std::unique_ptr<World> m_world;
 };
-
-/// Lets the engine's own timer fire and the clock move as far: how far.
-qint64 TestRenewalFlow::wake()
-{
-    auto *timer = world().engine->findChild<QTimer *>(u"probe"_s);
-    if (!timer->isActive())
-        return core::dayMs; // it would sleep on
-    const qint64 waitMs = timer->interval();
-    world().clock.advance(waitMs);
-    timer->start(0);
-    const auto scanned = [this] { return world().engine->lastScan().at == world().clock.nowMs(); };
-    return QTest::qWaitFor(scanned, 1'000) ? waitMs : core::dayMs;
-}
 
 void TestRenewalFlow::init()
 {
@@ -229,136 +203,6 @@ void TestRenewalFlow::unreadableGrantCostsNothing()
     QCOMPARE(toString(world().store.account(a).state), toString(core::AccountState::Active));
     QCOMPARE(world().store.subscription(a).errorClass, u"local"_s);
     QVERIFY(world().provider.renewed.isEmpty());
-}
-
-void TestRenewalFlow::wrongSecretMarksNobody()
-{
-    // semaphoreio/semaphore#1193: a wrong client secret marked the whole fleet as revoked.
-    for (int i = 0; i < 200; ++i)
-        world().store.add(accountRow(QString::number(i), u"%1@example.com"_s.arg(i), 0));
-    world().token = tl::unexpected(wrongSecret());
-    QCoro::waitFor(world().engine->scan());
-    world().work();
-    QCOMPARE(world().store.count(core::AccountState::Active), 201);
-    QCOMPARE(world().rejectedTokens.size(), 1); // one call, then the breaker
-    QCOMPARE(world().events, QStringList{u"alert.configuration"_s});
-    QCOMPARE(world().lastEvent[u"alert.configuration"_s].value("remedy"_L1).toString(), u"Mend it."_s);
-    QCOMPARE(world().engine->openBreakers().size(), 1);
-    for (const store::AccountRow &row : std::as_const(world().store.rows)) {
-        QCOMPARE(row.subscriptions.first().attempts, 0);
-        QVERIFY(row.subscriptions.first().nextAttemptAt > world().clock.nowMs());
-    }
-    // Two hours of it: probes only, at 1, 3, 7, 15, 30 … minutes.
-    for (int minute = 0; minute < 120; ++minute) {
-        world().clock.advance(core::minuteMs);
-        QCoro::waitFor(world().engine->scan());
-        world().work();
-    }
-    QVERIFY(world().rejectedTokens.size() <= 12);
-    QCOMPARE(world().events.count(u"alert.configuration"_s), 1);
-    QCOMPARE(world().store.count(core::AccountState::Active), 201);
-}
-
-void TestRenewalFlow::probeClosesTheBreaker()
-{
-    world().token = tl::unexpected(wrongSecret());
-    world().renew(a);
-    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
-    world().renew(a);
-    QVERIFY(world().provider.renewed.isEmpty()); // its time has not come
-    world().clock.advance(2 * core::minuteMs);
-    world().renew(a);
-    QCOMPARE(world().provider.renewed.size(), 1);
-    QVERIFY(world().engine->openBreakers().isEmpty());
-    QVERIFY(world().events.contains(u"configuration.recovered"_s));
-}
-
-void TestRenewalFlow::mendedSecretRenewsAllAtTheFirstProbe()
-{
-    const qint64 now = world().clock.nowMs();
-    // The most urgent ones can prove nothing, or are not to be renewed at all.
-    for (int i = 0; i < 5; ++i) {
-        world().store.add(accountRow(u"none%1"_s.arg(i), u"none%1@example.com"_s.arg(i), now + 1 + i));
-        world().store.add(accountRow(u"revoked%1"_s.arg(i), u"revoked%1@example.com"_s.arg(i), now + 10 + i));
-    }
-    for (int i = 0; i < 50; ++i)
-        world().store.add(accountRow(u"good%1"_s.arg(i), u"good%1@example.com"_s.arg(i), now + 1'000 + i));
-    world().token = tl::unexpected(wrongSecret());
-    QCoro::waitFor(world().engine->scan());
-    world().work();
-    QCOMPARE(world().rejectedTokens.size(), 1);
-
-    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
-    const core::Outcome noGrant =
-        core::Outcome::account(core::AccountState::NeedsReauth, u"no_grant"_s, u"No refresh token."_s);
-    for (int i = 0; i < 5; ++i) {
-        world().tokenOf.insert(u"none%1"_s.arg(i), tl::unexpected(noGrant));
-        world().tokenOf.insert(u"revoked%1"_s.arg(i), tl::unexpected(revoked()));
-    }
-    // No scan of the minute: the engine wakes by itself.
-    QVERIFY(wake() <= core::minuteMs + 1'000);
-    world().work();
-    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 10);
-    QCOMPARE(world().provider.renewed.size(), 51);
-    QVERIFY(world().engine->openBreakers().isEmpty());
-    QCOMPARE(world().events.count(u"configuration.recovered"_s), 1);
-}
-
-void TestRenewalFlow::waitersLookAgainAfterTheProbe()
-{
-    world().store.add(accountRow(u"b"_s, u"b@example.com"_s, 0));
-    world().token = tl::unexpected(wrongSecret());
-    QCoro::waitFor(world().engine->scan());
-    world().work();
-    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
-    QVERIFY(wake() <= core::minuteMs + 1'000);
-    // Another worker comes while the probe is under way: it must not wait for the next probe of a minute later.
-    world().provider.onRenew = [this] {
-        world().provider.onRenew = {};
-        world().renew(a); // less urgent than b, the probe
-    };
-    world().work();
-    QCOMPARE(world().provider.renewed.size(), 1);
-    QVERIFY(world().engine->openBreakers().isEmpty());
-    QVERIFY(wake() <= 6'000);
-    world().work();
-    QCOMPARE(world().provider.renewed.size(), 2);
-}
-
-void TestRenewalFlow::oneFaultMendedTheNextOneFound()
-{
-    world().token = tl::unexpected(wrongSecret());
-    world().renew(a);
-    world().token = oauth::AccessToken{u"ya29.first"_s, 0, {}};
-    world().provider.next.append({{u"outcome"_s, u"configuration"_s},
-                                  {u"scope"_s, u"project"_s},
-                                  {u"code"_s, u"topic_not_found"_s},
-                                  {u"text"_s, u"No such topic."_s}});
-    world().events.clear();
-    world().clock.advance(core::minuteMs);
-    world().renew(a);
-    QCOMPARE(world().events, (QStringList{u"configuration.recovered"_s, u"alert.configuration"_s}));
-    const QJsonArray open = world().engine->openBreakers();
-    QCOMPARE(open.size(), 1);
-    QCOMPARE(open.first()["code"_L1].toString(), u"topic_not_found"_s);
-    QCOMPARE(open.first()["next_probe_in_ms"_L1].toInteger(), core::minuteMs);
-}
-
-void TestRenewalFlow::topicFaultStopsTheProjectOnly()
-{
-    // googleapis/google-api-nodejs-client#3593: no retry mends the rights on a topic.
-    store::AccountRow other = accountRow(u"b"_s, u"b@example.com"_s, 0);
-    other.account.client = u"second"_s;
-    world().store.add(other);
-    store::AccountRow elsewhere = accountRow(u"c"_s, u"c@example.com"_s, 0);
-    elsewhere.account.project = u"other"_s;
-    world().store.add(elsewhere);
-    world().provider.next = {{{u"outcome"_s, u"configuration"_s}, {u"scope"_s, u"project"_s}}};
-    world().renew(a);
-    world().renew(u"b"_s);
-    QCOMPARE(world().provider.renewed.size(), 1); // the same project by another client waits too
-    world().renew(u"c"_s);
-    QCOMPARE(world().provider.renewed.size(), 2);
 }
 
 void TestRenewalFlow::saveFailsAfterGoogleSaidYes()
