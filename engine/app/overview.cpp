@@ -27,15 +27,15 @@ QCoro::Task<QJsonObject> Overview::read()
     const qint64 nowMs = m_work.clock.nowMs();
     const Result<QJsonObject> accounts = co_await m_store.accounts.summary(nowMs, m_work.renewalWindowMs());
     const Result<QJsonObject> queue = co_await m_work.jobs.counts();
+    const Result<QJsonObject> scan = co_await m_work.scheduler.find(Work::scanScheduleId);
 
     QJsonArray parts;
     addRedis(parts);
     parts.append(accounts ? sound(u"database"_s, u"The database answers."_s)
                           : part(u"database"_s, false, false, accounts.error().code, accounts.error().text));
-    if (!queue && m_redis.connection().isReady())
-        parts.append(part(u"queue"_s, false, false, queue.error().code, queue.error().text));
+    addQueue(parts, queue);
     addPlugins(parts);
-    addRenewal(parts);
+    addRenewal(parts, scan && (*scan)["paused"_L1].toBool());
     addCounts(parts, accounts.value_or(QJsonObject()), queue.value_or(QJsonObject()));
 
     QJsonArray problems;
@@ -97,7 +97,23 @@ void Overview::addPlugins(QJsonArray &parts) const
     }
 }
 
-void Overview::addRenewal(QJsonArray &parts) const
+/// Redis may answer questions and yet take no work: full, read-only, or loading.
+void Overview::addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const
+{
+    const QString name = u"queue"_s;
+    if (!m_redis.connection().isReady())
+        return; // said already
+    if (!queue)
+        parts.append(part(name, false, false, queue.error().code, queue.error().text));
+    else if (!m_work.worker->isTaking())
+        parts.append(
+            part(name, false, false, u"queue_unavailable"_s,
+                 u"Redis hands out no jobs: it is full, read-only or just starting. Nothing is renewed."_s));
+    else
+        parts.append(sound(name, u"Jobs are taken from the queue."_s));
+}
+
+void Overview::addRenewal(QJsonArray &parts, bool scanPaused) const
 {
     const QString name = u"renewal"_s;
     const qsizetype before = parts.size();
@@ -106,6 +122,13 @@ void Overview::addRenewal(QJsonArray &parts) const
         parts.append(
             part(name, false, true, u"no_provider"_s,
                  u"Nothing renews watches: no running plugin is a provider. Enable watch-renewal."_s));
+    if (scanPaused)
+        parts.append(part(name, false, true, u"scan_paused"_s,
+                          u"The scan for due accounts is paused: tidekeeper schedules resume %1."_s.arg(
+                              Work::scanScheduleId)));
+    if (m_work.renewal.status()["mode"_L1] == "observe"_L1 && !m_work.providers.all().isEmpty())
+        parts.append(part(name, false, true, u"observing"_s,
+                          u"Nothing is renewed: plugins.watch-renewal.mode is \"observe\"."_s));
     for (const QJsonValue &schedule : overdue)
         parts.append(part(name, false, true, u"schedule_overdue"_s,
                           u"The schedule \"%1\" did not run when it was due."_s.arg(schedule.toString())));
@@ -123,6 +146,12 @@ void Overview::addCounts(QJsonArray &parts, const QJsonObject &accounts, const Q
 {
     const qint64 parked = accounts["state"_L1]["parked"_L1].toInteger();
     const qint64 dead = queue["dead"_L1].toInteger();
+    const qint64 critical = accounts["active_band"_L1]["critical"_L1].toInteger();
+    if (critical > 0)
+        parts.append(
+            part(u"accounts"_s, false, true, u"accounts_critical"_s,
+                 u"Active accounts whose watch lapses within a day: %1. See tidekeeper accounts list "
+                 u"--band critical."_s.arg(critical)));
     if (parked > 0)
         parts.append(
             part(u"accounts"_s, false, true, u"accounts_parked"_s,

@@ -19,7 +19,8 @@ private:
     QJsonObject pluginCounts() const;
     void addRedis(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
-    void addRenewal(QJsonArray &parts) const;
+    void addRenewal(QJsonArray &parts, bool scanPaused) const;
+    void addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const;
     void addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const;
 
     RedisParts &m_redis;

@@ -19,7 +19,6 @@ namespace {
 
 const QString queueName = u"renew"_s;
 const QString gmail = u"gmail"_s;
-const QString scanScheduleId = u"renewal-scan"_s;
 const QString schedulePrefix = u"schedule."_s; // of settings
 constexpr int drainMs = 5'000;
 
@@ -97,7 +96,7 @@ QCoro::Task<> keepSetting(store::SettingsStore &settings, QString name, QJsonObj
 /// The scan for due accounts; each minute without a cron pattern.
 QJsonObject scanSchedule(const QString &cron)
 {
-    QJsonObject schedule{{u"id"_s, scanScheduleId},
+    QJsonObject schedule{{u"id"_s, Work::scanScheduleId},
                          {u"title"_s, u"Find the subscriptions that are due and queue them"_s},
                          {u"job"_s,
                           QJsonObject{{u"type"_s, renewal::RenewalEngine::scanJob},
@@ -109,13 +108,12 @@ QJsonObject scanSchedule(const QString &cron)
     return schedule;
 }
 
-/// One line for each event: alerts loud, what became of an account as information, each renewal for who looks closely.
+/// One line for each event: loud when only a person can settle it.
 void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
-    const log::Level level = type.startsWith("alert."_L1) ? log::Level::Warning
-        : type == "watch.renewed"_L1                      ? log::Level::Debug
-                                                          : log::Level::Info;
+    const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1;
+    const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
     log::write(level, u"events"_s, type, event);
@@ -157,6 +155,8 @@ renewal::Ports portsOf(Work &work)
 }
 
 } // namespace
+
+const QString Work::scanScheduleId = u"renewal-scan"_s;
 
 Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
     : clock(redis.connection()), events(clock), httpService(http, basesOf(config.google)),

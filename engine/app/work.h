@@ -24,6 +24,8 @@ namespace tidekeeper::app {
 
 /// What the engine does: limits, tokens, plugins, queue and renewal, wired in the order of the members. Main thread.
 struct Work {
+    static const QString scanScheduleId;
+
     Work(const config::Config &config, RedisParts &redis, StoreParts &store);
 
     /// Starts the plugins, takes up what they offer, then the leader's lease, the schedules and the workers.

@@ -19,8 +19,11 @@ constexpr qint64 largestUnits = 1'000'000'000; // per minute or as capacity
 
 void checkFile(SectionReader &section, const QString &key, const QString &path)
 {
-    if (!path.isEmpty() && !QFileInfo(path).isReadable())
+    const QFileInfo file(path);
+    if (!path.isEmpty() && !file.isReadable())
         section.fault(key, u"names the file \"%1\", which does not exist or cannot be read."_s.arg(path));
+    else if (!path.isEmpty() && file.size() == 0)
+        section.fault(key, u"names the file \"%1\", which is empty."_s.arg(path));
 }
 
 QString url(SectionReader &section, const QString &key, const QString &fallback, const QStringList &schemes)

@@ -143,6 +143,28 @@ private Q_SLOTS:
         QVERIFY(product.engineGet(u"/api/v1/queues/renew/dead"_s).body["total"_L1].toInt() == 0);
     }
 
+    void whatIsSwitchedOffIsSaid()
+    {
+        Product product;
+        QVERIFY(product.startGoogle());
+        QVERIFY2(product.startEngine(), product.engine->log().constData());
+        const auto problems = [&product] {
+            QStringList codes;
+            for (const QJsonValue &problem :
+                 product.engineGet(u"/api/v1/overview"_s).body["problems"_L1].toArray())
+                codes.append(problem["code"_L1].toString());
+            return codes;
+        };
+        QVERIFY(Product::eventually(patienceMs, [&] { return problems().isEmpty(); }));
+        QVERIFY(product.enginePost(u"/api/v1/schedules/renewal-scan/pause"_s).good());
+        QCOMPARE(problems(), QStringList{u"scan_paused"_s});
+        QVERIFY(product.enginePost(u"/api/v1/schedules/renewal-scan/resume"_s).good());
+        QCOMPARE(problems(), QStringList());
+        product.engine.reset();
+        QVERIFY(product.startEngine("[plugins.watch-renewal]\nmode = \"observe\"\n"));
+        QVERIFY(Product::eventually(patienceMs, [&] { return problems() == QStringList{u"observing"_s}; }));
+    }
+
     /// Neither a secret nor an address in the log, in Redis or in the process list.
     void keepsSecretsToItself()
     {

@@ -38,7 +38,7 @@ private Q_SLOTS:
     void everySection()
     {
         QFile secret(m_folder.filePath(u"secret"_s));
-        QVERIFY(secret.open(QIODevice::WriteOnly));
+        QVERIFY(secret.open(QIODevice::WriteOnly) && secret.write("s") == 1 && secret.flush());
         const QByteArray text =
             "[http]\nlisten = \"[::1]:0\"\n"
             "[redis]\nurl = \"rediss://r.example:6380/2\"\nusername = \"tk\"\n"
@@ -114,6 +114,10 @@ private Q_SLOTS:
             << QByteArray("[google.projects.default.clients.default]\nclient_id = \"c\"\n"
                           "client_secret_file = \"/does/not/exist\"\n")
             << bad << u"google.projects.default.clients.default.client_secret_file"_s << u"/does/not/exist"_s;
+        QTest::newRow("secret file empty")
+            << QByteArray("[google.projects.default.clients.default]\nclient_id = \"c\"\n"
+                          "client_secret_file = \"/dev/null\"\n")
+            << bad << u"google.projects.default.clients.default.client_secret_file"_s << u"is empty"_s;
         QTest::newRow("date") << QByteArray("[log]\nlevel = 2026-01-01\n") << bad << u"log.level"_s
                               << u"date"_s;
         QTest::newRow("not a table") << QByteArray("http = 1\n") << bad << u"http"_s << u"[http]"_s;
@@ -149,7 +153,7 @@ private Q_SLOTS:
         QVERIFY(Config::load(documented.fileName(), {}));
         QString text = QString::fromUtf8(documented.readAll());
         QFile secret(m_folder.filePath(u"secret"_s));
-        QVERIFY(secret.open(QIODevice::WriteOnly));
+        QVERIFY(secret.open(QIODevice::WriteOnly) && secret.write("s") == 1 && secret.flush());
         text.replace(QRegularExpression(u"\"/etc/tidekeeper/[^\"]*\""_s), u'"' + secret.fileName() + u'"');
         const QRegularExpression shown(u"^#(?=\\[|[a-z_]+ = )"_s, QRegularExpression::MultilineOption);
         QVERIFY(text.count(shown) > 30);
