@@ -204,7 +204,7 @@ void TestCliLocal::configCheckOfPlugins_data()
         << u"\"key_ttl\" must be a duration from \"1m\" to \"7d\", such as \"1h\", "
            u"but it is \"1s\"."_s;
     QTest::newRow("no unit") << QByteArray("[plugins.watch-renewal]\nwindow = \"6\"\n")
-                             << u"\"window\" must be a duration from \"1h\" to \"7d\""_s;
+                             << u"\"window\" must be a duration from \"1h\" to \"6d\""_s;
     QTest::newRow("out of range") << QByteArray("[plugins.gmail-quota]\nbulk_reserve = 2\n")
                                   << u"[plugins.gmail-quota] is wrong: \"bulk_reserve\" must be a number"_s;
     QTest::newRow("cron") << QByteArray("[plugins.watch-renewal]\ncron = \"61 * * * *\"\n")
