@@ -5,10 +5,6 @@ using namespace Qt::StringLiterals;
 
 namespace tidekeeper::app {
 
-namespace {
-constexpr qsizetype keptEvents = 1'000;
-}
-
 EventBus::EventBus(const Clock &clock, QObject *parent) : QObject(parent), m_clock(clock) { }
 
 void EventBus::publish(const QString &type, const QJsonObject &event)
@@ -28,9 +24,6 @@ void EventBus::subscribe(const QString &prefix, EventSink *sink)
 void EventBus::dispatch(QJsonObject event)
 {
     event.insert("seq"_L1, ++m_seq);
-    m_recent.append(event);
-    if (m_recent.size() > keptEvents)
-        m_recent.removeFirst();
     const QString type = event.value("type"_L1).toString();
     // A sink may subscribe another one while it is called.
     const auto sinks = m_sinks;

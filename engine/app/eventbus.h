@@ -10,7 +10,7 @@
 
 namespace tidekeeper::app {
 
-/// What happens in the engine, told to plugins and to the engine's own parts. Keeps the newest events in memory.
+/// What happens in the engine, told to plugins and to the engine's own parts.
 class EventBus final : public QObject, public Events {
     Q_OBJECT
 
@@ -21,9 +21,6 @@ public:
     void publish(const QString &type, const QJsonObject &event) override;
     void subscribe(const QString &prefix, EventSink *sink) override;
 
-    /// The newest events, oldest first. [main]
-    const QList<QJsonObject> &recent() const { return m_recent; }
-
 Q_SIGNALS:
     void published(const QJsonObject &event);
 
@@ -32,7 +29,6 @@ private:
 
     const Clock &m_clock;
     qint64 m_seq = 0;
-    QList<QJsonObject> m_recent;
     QList<std::pair<QString, EventSink *>> m_sinks;
 };
 

@@ -60,17 +60,6 @@ private Q_SLOTS:
         QCOMPARE(spy.size(), 100);
         QCOMPARE(spy.last().first().toJsonObject()["i"_L1].toInt(), 99);
     }
-
-    void keepsTheNewest()
-    {
-        test::FakeClock clock;
-        app::EventBus bus(clock);
-        for (int i = 0; i < 1'500; ++i)
-            bus.publish(u"x"_s, {});
-        QCoreApplication::processEvents();
-        QCOMPARE(bus.recent().size(), 1'000);
-        QCOMPARE(bus.recent().last()["seq"_L1].toInt(), 1'500);
-    }
 };
 
 QTEST_GUILESS_MAIN(TestEventBus)
