@@ -38,7 +38,8 @@ void checkInterfaces(PluginRecord &record, QObject &root)
                         remedy);
         }
     }
-    for (const QString &iid : iidsOf<SubscriptionProvider, RateLimiter, JobHandler, Notifier>()) {
+    for (const QString &iid :
+         iidsOf<SubscriptionProvider, RateLimiter, RateFeedback, LiveSettings, JobHandler, Notifier>()) {
         if (implements(root, iid) && !record.metadata.provides.contains(iid)) {
             record.fail(FailureReason::MissingInterface,
                         u"It implements %1, but \"Provides\" in its metadata does not list it."_s.arg(iid),

@@ -37,8 +37,9 @@ private Q_SLOTS:
 
 void TestIids::areThoseOfTheCommittedList()
 {
-    QStringList iids = iidsOf<Plugin, SubscriptionProvider, RateLimiter, JobHandler, Notifier, Clock,
-                              Scheduler, Queue, Accounts, Buckets, Limiters, Tokens, Http, Metrics, Events>();
+    QStringList iids = iidsOf<Plugin, SubscriptionProvider, RateLimiter, RateFeedback, LiveSettings,
+                              JobHandler, Notifier, Clock, Scheduler, Queue, Accounts, Buckets,
+                              BucketFeedback, Limiters, Tokens, Http, Metrics, Events>();
     iids.sort();
     QCOMPARE(iids, textOf(u"tests/contract/iids.txt"_s).split(u'\n', Qt::SkipEmptyParts));
     QCOMPARE(QString::fromLatin1(TIDEKEEPER_PLUGIN_IID), u"dev.tidekeeper.Plugin/1"_s);

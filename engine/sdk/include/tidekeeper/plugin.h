@@ -104,6 +104,30 @@ public:
     virtual void acquire(const QuotaRequest &request, QuotaReply *reply) = 0;
 };
 
+/// A RateLimiter's second interface: it learns from the answers of the API that it guards.
+class TIDEKEEPER_SDK_EXPORT RateFeedback {
+public:
+    virtual ~RateFeedback();
+
+    /// What the API answered: {"account", "project" (optional), "status", "headers" (optional: {name: value}),
+    /// "body" (optional: text or object), "grant_id" (optional)} → {"rate": whether it was a refusal for the rate,
+    /// "scope": "account" | "project" | "", "family": methods concerned, "" = all, "reason": the API's own word or "",
+    /// "retryable", "retry_after_ms", "frozen_until" (epoch ms, 0 = not frozen), "pace" (0 … 1), "text"}.
+    /// Failures: invalid_request with the field, unknown_project, limiter_unavailable. [main]
+    virtual void report(const QJsonObject &answer, Reply *reply) = 0;
+};
+
+/// A plugin whose settings change while it runs.
+class TIDEKEEPER_SDK_EXPORT LiveSettings {
+public:
+    virtual ~LiveSettings();
+
+    /// Takes over what operators changed, all of it: what is not in `settings` returns to the configuration. For a
+    /// limiter: keys of its section, and {"projects": {NAME: {"account_capacity", …}}}. With dryRun it only says
+    /// whether it would. Failure: invalid_settings with the field, and then nothing changed. [main]
+    virtual void adjust(const QJsonObject &settings, bool dryRun, Reply *reply) = 0;
+};
+
 /// Runs jobs of the types that it names.
 class TIDEKEEPER_SDK_EXPORT JobHandler {
 public:
@@ -137,5 +161,7 @@ public:
 Q_DECLARE_INTERFACE(tidekeeper::Plugin, TIDEKEEPER_PLUGIN_IID)
 Q_DECLARE_INTERFACE(tidekeeper::SubscriptionProvider, "dev.tidekeeper.SubscriptionProvider/1")
 Q_DECLARE_INTERFACE(tidekeeper::RateLimiter, "dev.tidekeeper.RateLimiter/1")
+Q_DECLARE_INTERFACE(tidekeeper::RateFeedback, "dev.tidekeeper.RateFeedback/1")
+Q_DECLARE_INTERFACE(tidekeeper::LiveSettings, "dev.tidekeeper.LiveSettings/1")
 Q_DECLARE_INTERFACE(tidekeeper::JobHandler, "dev.tidekeeper.JobHandler/1")
 Q_DECLARE_INTERFACE(tidekeeper::Notifier, "dev.tidekeeper.Notifier/1")

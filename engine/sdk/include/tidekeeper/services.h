@@ -60,12 +60,27 @@ public:
     /// Publishes the policy of one project of a limiter (units, per minute): {"account_capacity",
     /// "account_refill_per_minute", "project_capacity", "project_refill_per_minute", "bulk_reserve" (0…1),
     /// "project_bulk_reserve" (0…1), "key_ttl_ms", "send_slack_ms", "published_account", "published_project",
-    /// "largest_single_cost" (what one call may cost; optional, for a warning), "fail_open", "enforce"} →
-    /// {"warnings": [sentence, …]}. Refused: invalid_policy with the field. [main]
+    /// "largest_single_cost" (what one call may cost; optional, for a warning), "fail_open", "enforce", and, optional:
+    /// "local_fallback", "slots" (places to hold per account), "day_budget" (units, 0 = none), "day_action" ("warn",
+    /// "refuse-bulk", "refuse"), "day_zone" (IANA), "method_families" ({method: family}: which calls a freeze of a
+    /// family concerns)} → {"warnings": [sentence, …]}. Refused: invalid_policy with the field. [main]
     virtual void publish(const QString &limiter, const QString &project, const QJsonObject &policy,
                          Reply *reply) = 0;
-    /// Takes request.cost from the account's and the project's bucket or from none. request.method is ignored. [main]
+    /// Takes request.cost from the account's and the project's bucket or from none. request.method only tells the
+    /// family of the call. [main]
     virtual void acquire(const QString &limiter, const QuotaRequest &request, QuotaReply *reply) = 0;
+};
+
+/// What the API said, brought to the buckets of everyone who shares them.
+class TIDEKEEPER_SDK_EXPORT BucketFeedback {
+public:
+    virtual ~BucketFeedback();
+    /// {"account", "project", "rate": bool, "scope": "account" | "project", "family": "" = all methods,
+    /// "retry_after_ms": 0 = unknown, "told_limit": units per minute that the API says it allows, 0 = unknown,
+    /// "grant_id": optional} → {"frozen_until": epoch ms, 0 = not frozen, "retry_after_ms", "pace": 0 … 1}.
+    /// "rate": false is a good answer: it opens a scope that waits for its probe. Failures: invalid_request with the
+    /// field, unknown_project, limiter_unavailable. [main]
+    virtual void report(const QString &limiter, const QJsonObject &verdict, Reply *reply) = 0;
 };
 
 class TIDEKEEPER_SDK_EXPORT Limiters {
@@ -125,6 +140,7 @@ Q_DECLARE_INTERFACE(tidekeeper::Scheduler, "dev.tidekeeper.Scheduler/1")
 Q_DECLARE_INTERFACE(tidekeeper::Queue, "dev.tidekeeper.Queue/1")
 Q_DECLARE_INTERFACE(tidekeeper::Accounts, "dev.tidekeeper.Accounts/1")
 Q_DECLARE_INTERFACE(tidekeeper::Buckets, "dev.tidekeeper.Buckets/1")
+Q_DECLARE_INTERFACE(tidekeeper::BucketFeedback, "dev.tidekeeper.BucketFeedback/1")
 Q_DECLARE_INTERFACE(tidekeeper::Limiters, "dev.tidekeeper.Limiters/1")
 Q_DECLARE_INTERFACE(tidekeeper::Tokens, "dev.tidekeeper.Tokens/1")
 Q_DECLARE_INTERFACE(tidekeeper::Http, "dev.tidekeeper.Http/1")
