@@ -4,6 +4,9 @@
 #include <tidekeeper/services.h>
 
 #include <QtCore/QMap>
+#include <QtCore/QSet>
+
+#include <utility>
 
 namespace tidekeeper::limits {
 
@@ -14,6 +17,12 @@ public:
     /// was not taken. It has to live as long as the registry, as plugins do.
     bool add(RateLimiter *limiter);
 
+    /// A limiter that is switched off is not asked any more: every sound request is granted, marked as degraded.
+    /// Also before add().
+    void setEnabled(const QString &name, bool enabled);
+    /// How often that happened, by limiter and lane.
+    const QMap<std::pair<QString, QString>, qint64> &ungoverned() const { return m_ungoverned; }
+
     void acquire(const QString &limiter, const QuotaRequest &request, QuotaReply *reply) override;
 
     QStringList names() const { return m_limiters.keys(); }
@@ -21,7 +30,11 @@ public:
     QJsonObject describe(const QString &name) const;
 
 private:
+    void grantUngoverned(const QString &limiter, const QuotaRequest &request, QuotaReply *reply);
+
     QMap<QString, RateLimiter *> m_limiters;
+    QSet<QString> m_switchedOff;
+    QMap<std::pair<QString, QString>, qint64> m_ungoverned;
 };
 
 } // namespace tidekeeper::limits

@@ -4,6 +4,8 @@
 #include "store/accountrows.h"
 #include "store/journal.h"
 
+#include <optional>
+
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::store {
@@ -44,6 +46,44 @@ Result<> erase(QSqlDatabase &db, const QString &name, const QString &actor, qint
     return *removed == 0 ? Result<>() : appendAudit(db, {nowMs, actor, u"setting.reset"_s, name, {}});
 }
 
+/// The statement names the text that was read, so that of two engines at the same moment only one succeeds.
+Result<qint64> swap(QSqlDatabase &db, const QString &name, const std::optional<QString> &read,
+                    const QJsonObject &after, const QString &actor, qint64 nowMs)
+{
+    if (!read) {
+        return change(db,
+                      u"INSERT INTO settings (name, value, updated_at, updated_by) VALUES (?, ?, ?, ?)"
+                      " ON CONFLICT (name) DO NOTHING"_s,
+                      {name, compactJson(after), nowMs, actor});
+    }
+    if (after.isEmpty())
+        return change(db, u"DELETE FROM settings WHERE name = ? AND value = ?"_s, {name, *read});
+    return change(
+        db, u"UPDATE settings SET value = ?, updated_at = ?, updated_by = ? WHERE name = ? AND value = ?"_s,
+        {compactJson(after), nowMs, actor, name, *read});
+}
+
+Result<> replaceValue(QSqlDatabase &db, const QString &name, const QJsonObject &before,
+                      const QJsonObject &after, const QString &actor, qint64 nowMs)
+{
+    Statement select(db, u"SELECT value FROM settings WHERE name = ?"_s);
+    if (Result<> done = select.run({name}); !done)
+        return done;
+    const std::optional<QString> present = select.next() ? std::optional(select.text(0)) : std::nullopt;
+    const bool isAsExpected = jsonOf(present.value_or(QString())) == before;
+    if (isAsExpected && !present && after.isEmpty())
+        return {};
+    Result<qint64> swapped = 0;
+    if (isAsExpected)
+        swapped = swap(db, name, present, after, actor, nowMs);
+    if (!swapped)
+        return fail(swapped.error());
+    if (*swapped == 0)
+        return fail(u"setting_changed"_s, u"Somebody else changed this setting at the same time."_s);
+    const QString action = after.isEmpty() ? u"setting.reset"_s : u"setting.set"_s;
+    return appendAudit(db, {nowMs, actor, action, name, {{u"before"_s, before}, {u"after"_s, after}}});
+}
+
 } // namespace
 
 SettingsStore::SettingsStore(Database &database) : m_database(database) { }
@@ -57,6 +97,14 @@ QCoro::Task<Result<>> SettingsStore::set(QString name, QJsonObject value, QStrin
 {
     return m_database.transaction(
         [name, value, actor, nowMs](QSqlDatabase &db) { return write(db, name, value, actor, nowMs); });
+}
+
+QCoro::Task<Result<>> SettingsStore::replace(QString name, QJsonObject before, QJsonObject after,
+                                             QString actor, qint64 nowMs)
+{
+    return m_database.transaction([name, before, after, actor, nowMs](QSqlDatabase &db) {
+        return replaceValue(db, name, before, after, actor, nowMs);
+    });
 }
 
 QCoro::Task<Result<>> SettingsStore::remove(QString name, QString actor, qint64 nowMs)

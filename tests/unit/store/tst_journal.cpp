@@ -27,6 +27,7 @@ class JournalTest : public QObject {
 private Q_SLOTS:
     void settingsAreKeptAndAudited();
     void settingsByPrefix();
+    void aChangeOverAnothersIsRefused();
     void timelineKeepsTheNewest();
     void timelineOfAGoneAccount();
     void pruneForgetsWhatIsOld();
@@ -66,6 +67,35 @@ void JournalTest::settingsByPrefix()
         QVERIFY(wait(settings.set(name, {}, u"kim"_s, 1)).has_value());
     QCOMPARE(wait(settings.all(u"schedule."_s))->keys(), QStringList({u"schedule.a"_s, u"schedule.b_c"_s}));
     QCOMPARE(wait(settings.all({}))->size(), 4);
+}
+
+void JournalTest::aChangeOverAnothersIsRefused()
+{
+    test::TestDatabase database;
+    SettingsStore settings(database.database());
+    const QString name = u"limiter.gmail"_s;
+    const QJsonObject open{{u"fail_open"_s, true}};
+    const QJsonObject closed{{u"fail_open"_s, false}};
+    const auto replace = [&](const QJsonObject &before, const QJsonObject &after) {
+        const Result<> done = wait(settings.replace(name, before, after, u"kim"_s, 5));
+        return done ? QString() : done.error().code;
+    };
+    QCOMPARE(replace({}, {}), QString());
+    QCOMPARE(replace(open, closed), u"setting_changed"_s);
+    QCOMPARE(replace({}, open), QString());
+    QCOMPARE(replace({}, closed), u"setting_changed"_s); // there is one by now
+    QCOMPARE(wait(settings.all(name))->value(name), open);
+    QCOMPARE(replace(open, closed), QString());
+    QCOMPARE(replace(open, {}), u"setting_changed"_s);
+    QCOMPARE(replace(closed, {}), QString());
+    QVERIFY(wait(settings.all(name))->isEmpty());
+
+    Journal journal(database.database());
+    const auto audit = *wait(journal.audits(0, 10));
+    QCOMPARE(audit.size(), 3); // refused ones leave no trace
+    QCOMPARE(audit[0].action, u"setting.reset"_s);
+    QCOMPARE(audit[1].action, u"setting.set"_s);
+    QCOMPARE(audit[1].details, QJsonObject({{u"before"_s, open}, {u"after"_s, closed}}));
 }
 
 void JournalTest::timelineKeepsTheNewest()
