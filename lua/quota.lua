@@ -1,23 +1,36 @@
 #!lua name=tidekeeper_quota
--- build: 1
+-- build: 2
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Weighted token buckets: one call decides over an account's and its project's bucket, atomically, and takes
--- from both or from none. README.md gives keys, arguments, results and fields.
+-- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
+-- freezes, atomically, and takes from all or from none. README.md gives keys, arguments, results and fields. The
+-- library is this file, which knows policies, buckets and freezes, with quota_acquire.lua, quota_feedback.lua and
+-- quota_upkeep.lua appended in this order.
 --
 -- Amounts are whole milli-units. A milli-unit has 60,000 parts, because elapsed µs × units per minute ÷ 60,000 are
 -- milli-units: parts are carried from write to write, so that nothing is lost to rounding. Every number stays below
 -- 2^53, where Lua's numbers are exact.
 
-local FORMAT = '1' -- of the hashes
+local FORMAT = '1' -- of the buckets
+local POLICY_FORMAT = '2'
 local PARTS = 60000
-local LARGEST_COST = 1000000000  -- units
+local LARGEST_COST = 1000000000 -- units
 local LARGEST_WAIT_MS = 30000
 local LARGEST_TIME_US = 2 ^ 53
+local MINUTE_US = 60000000
+local HOUR_US = 3600000000
+local DAY_US = 24 * HOUR_US
 local ID_TTL_MS = '60000'
-local SLOWEST_PACE_DIVISOR = 4 -- a bucket may be slowed down to a quarter of its refill
+local SLOT_LEASE_US = 60000000
+local PROBE_US = 10000000 -- how long an admitted probe keeps the others out while nobody reports
+local FULL_PACE = 1000
+local PACE_STEP = 50 -- by which a pace rises each minute
+local SLOWEST_PACE_DIVISOR = 4 -- a refusal slows a bucket down to a quarter of its refill
+local MOST_DEBT_MS = 30000 -- of refill: the longest booking
 
 local LANES = { realtime = true, bulk = true, renewal = true }
+
+-- Arguments ---------------------------------------------------------------------------------------------------------
 
 local function text(number)
     return string.format('%.0f', number)
@@ -25,7 +38,7 @@ end
 
 -- The whole number that an argument stands for; nil for everything else: signs, fractions, exponents, nan, inf, ''.
 local function wholeNumber(argument, largest)
-    if argument and #argument <= 16 and argument:find('^%d+$') then
+    if argument and #argument <= 16 and string.find(argument, '^%d+$') then
         local number = tonumber(argument)
         if number <= largest then
             return number
@@ -33,91 +46,153 @@ local function wholeNumber(argument, largest)
     end
 end
 
+-- The same of an argument that may be left out or empty: then 0.
+local function wholeNumberOrNone(argument, largest)
+    if not argument or argument == '' then
+        return 0
+    end
+    return wholeNumber(argument, largest)
+end
+
+local function refuseArgument(sentence)
+    return redis.error_reply('TKARG ' .. sentence)
+end
+
 local function serverTimeUs()
     local time = redis.call('TIME')
     return time[1] * 1000000 + time[2]
 end
 
--- The request, or nil and the error to answer.
-local function readRequest(keys, args)
-    if (#keys ~= 3 and #keys ~= 4) or (#args ~= 3 and #args ~= 4) then
-        return nil, redis.error_reply('TKARG keys must be account, project, policy [, id] and the arguments cost, lane, '
-            .. 'max_wait_ms [, deadline_us]')
-    end
-    local cost = wholeNumber(args[1], LARGEST_COST)
-    if not cost then
-        return nil, redis.error_reply('TKARG cost must be a whole number of units from 0 to 1000000000')
-    end
-    if not LANES[args[2]] then
-        return nil, redis.error_reply('TKARG lane must be realtime, bulk or renewal')
-    end
-    local maxWaitMs = wholeNumber(args[3], LARGEST_WAIT_MS)
-    if not maxWaitMs then
-        return nil, redis.error_reply('TKARG max_wait_ms must be a whole number from 0 to 30000')
-    end
-    local deadlineUs = wholeNumber(args[4], LARGEST_TIME_US)
-    if args[4] and not deadlineUs then
-        return nil, redis.error_reply('TKARG deadline_us must be microseconds since the epoch')
-    end
-    return { cost = cost * 1000, lane = args[2], maxWaitMs = maxWaitMs, deadlineUs = deadlineUs }
+-- Registers a function that knows the time; for tests also one with the server's time as the first argument.
+local function registerTimed(name, run, flags)
+    redis.register_function{
+        function_name = name .. '_v1',
+        callback = function(keys, args) return run(keys, args, serverTimeUs()) end,
+        flags = flags or {},
+    }
+    redis.register_function{
+        function_name = name .. '_at_v1',
+        callback = function(keys, args)
+            local serverUs = wholeNumber(table.remove(args, 1), LARGEST_TIME_US)
+            if not serverUs then
+                return refuseArgument('now_us must be microseconds since the epoch')
+            end
+            return run(keys, args, serverUs)
+        end,
+        flags = flags or {},
+    }
 end
+
+-- Policy ------------------------------------------------------------------------------------------------------------
 
 -- The fields of a policy in the order of its field `compiled`, which holds them all in one line.
 local COMPILED_FIELDS = {
-    'format', 'enforce', 'key_ttl_ms', 'changed_us',
-    'account_capacity_milli', 'account_refill_per_minute', 'account_reserve_milli',
+    'format', 'enforce', 'key_ttl_ms', 'changed_us', 'slots',
+    'account_capacity_milli', 'account_refill_per_minute', 'account_reserve_milli', 'account_published',
     'previous_account_capacity_milli', 'previous_account_refill_per_minute',
-    'project_capacity_milli', 'project_refill_per_minute', 'project_reserve_milli',
+    'project_capacity_milli', 'project_refill_per_minute', 'project_reserve_milli', 'project_published',
     'previous_project_capacity_milli', 'previous_project_refill_per_minute',
+    'day_budget', 'day_action', 'day_start_us', 'day_end_us', 'day_after_us',
 }
 
--- Policies by their compiled line, so that a decision reads one field and parses nothing.
-local parsedPolicies, parsedCount = {}, 0
+-- Policies and accounts' own limits by their lines, so that a decision reads two fields and parses nothing.
+local parsed, parsedCount = {}, 0
 local MOST_PARSED = 1000
 
-local function parsePolicy(compiled)
-    local f = {}
-    for word in compiled:gmatch('%d+') do
-        f[#f + 1] = tonumber(word)
-    end
+local function remember(line, value)
     if parsedCount >= MOST_PARSED then
-        parsedPolicies, parsedCount = {}, 0
+        parsed, parsedCount = {}, 0
     end
+    parsed[line], parsedCount = value, parsedCount + 1
+    return value
+end
+
+local function numbersOf(line)
+    local numbers = {}
+    for word in string.gmatch(line, '%d+') do
+        numbers[#numbers + 1] = tonumber(word)
+    end
+    return numbers
+end
+
+-- How long a bucket's hash must live after a write: long enough to be full from its deepest debt at the slowest pace,
+-- twice over, so that expiry gives nothing away.
+local function ttlMs(capacity, refill, keyTtlMs)
+    local toFullMs = math.ceil(capacity * 60 / refill) + MOST_DEBT_MS
+    return math.max(keyTtlMs, 2 * SLOWEST_PACE_DIVISOR * toFullMs)
+end
+
+-- The limits of one scope from the numbers f[i] …: capacity, refill, reserve, published, previous capacity, refill.
+local function limitsOf(f, i, keyTtlMs)
+    return {
+        capacity = f[i], refill = f[i + 1], reserve = f[i + 2], published = f[i + 3],
+        previousCapacity = f[i + 4], previousRefill = f[i + 5], changedUs = f[4], ttlMs = ttlMs(f[i], f[i + 1], keyTtlMs),
+    }
+end
+
+local function parsePolicy(compiled)
+    local f = numbersOf(compiled)
     local policy = {
         enforce = f[2] ~= 0,
         keyTtlMs = f[3],
-        changedUs = f[4],
-        account = { capacity = f[5], refill = f[6], reserve = f[7], previousCapacity = f[8], previousRefill = f[9] },
-        project = { capacity = f[10], refill = f[11], reserve = f[12], previousCapacity = f[13], previousRefill = f[14] },
+        slots = f[5],
+        account = limitsOf(f, 6, f[3]),
+        project = limitsOf(f, 12, f[3]),
+        day = { budget = f[18] * 1000, action = f[19], startUs = f[20], endUs = f[21], afterUs = f[22] },
     }
-    parsedPolicies[compiled], parsedCount = policy, parsedCount + 1
-    return policy
+    -- The project's hash also counts the day: it must outlive one.
+    policy.project.ttlMs = math.max(policy.project.ttlMs, 26 * HOUR_US / 1000)
+    return remember(compiled, policy)
 end
 
--- The policy, or nil and the error to answer.
-local function readPolicy(key)
-    local compiled = redis.call('HGET', key, 'compiled')
+-- An account's own limits replace the policy's at once: its bucket was brought up to date when they were set.
+local function parseOverride(line, policy)
+    local f = numbersOf(line)
+    return remember(line, {
+        capacity = f[1], refill = f[2], reserve = f[3], published = policy.account.published, slots = f[4],
+        previousCapacity = f[1], previousRefill = f[2], changedUs = 0, ttlMs = ttlMs(f[1], f[2], policy.keyTtlMs),
+    })
+end
+
+-- The policy and the account's limits; nil and the error to answer when there is no policy that can be read.
+local function readPolicy(key, accountKey)
+    local lines = redis.call('HMGET', key, 'compiled', accountKey)
+    local compiled, own = lines[1], lines[2]
     if not compiled then
         return nil, redis.error_reply('TKPOLICY no policy is published under this key')
     end
-    if parsedPolicies[compiled] then
-        return parsedPolicies[compiled]
+    local policy = parsed[compiled]
+    if not policy then
+        if string.match(compiled, '^%d+') ~= POLICY_FORMAT then
+            return nil, redis.error_reply('TKPOLICY the policy has a format that this library does not read')
+        end
+        policy = parsePolicy(compiled)
     end
-    if compiled:match('^%d+') ~= FORMAT then
-        return nil, redis.error_reply('TKPOLICY the policy has a format that this library does not read')
+    if own then
+        own = compiled .. '|' .. own
+        return policy, parsed[own] or parseOverride(string.match(own, '|(.*)'), policy)
     end
-    return parsePolicy(compiled)
+    return policy, policy.account
 end
 
--- The bucket as it was last written, without a level when there is none: it is full then.
-local function readBucket(key)
-    local f = redis.call('HMGET', key, 'level_milli', 'carry', 'at_us', 'clock_offset_us')
+-- Buckets -----------------------------------------------------------------------------------------------------------
+
+-- A bucket as it was last written, without a level when there is none: it is full then.
+local function readAccount(key)
+    local f = redis.call('HMGET', key, 'level_milli', 'carry', 'at_us', 'expires_us', 'care', 'booked_until_us')
     return {
-        key = key,
-        level = tonumber(f[1]),
-        carry = tonumber(f[2]),
-        atUs = tonumber(f[3]) or 0,
-        clockOffsetUs = tonumber(f[4]) or 0, -- kept in the project's hash only
+        key = key, level = tonumber(f[1]), carry = tonumber(f[2]), atUs = tonumber(f[3]) or 0,
+        expiresUs = tonumber(f[4]) or 0, care = f[5], bookedUntilUs = tonumber(f[6]) or 0,
+    }
+end
+
+local function readProject(key)
+    local f = redis.call('HMGET', key, 'level_milli', 'carry', 'at_us', 'expires_us', 'care', 'clock_offset_us',
+        'used_milli', 'mark_us', 'day_base_milli', 'day_end_us')
+    return {
+        key = key, level = tonumber(f[1]), carry = tonumber(f[2]), atUs = tonumber(f[3]) or 0,
+        expiresUs = tonumber(f[4]) or 0, care = f[5], clockOffsetUs = tonumber(f[6]) or 0, used = tonumber(f[7]) or 0,
+        markUs = tonumber(f[8]) or 0, dayBase = tonumber(f[9]) or 0, dayEndUs = tonumber(f[10]) or 0,
     }
 end
 
@@ -126,13 +201,24 @@ local function steadyTimeUs(serverUs, account, project)
     return math.max(serverUs + project.clockOffsetUs, account.atUs, project.atUs)
 end
 
--- Remembers a step back of the server's clock: the only write that a refusal may make.
-local function keepClockOffset(project, offsetUs, keyTtlMs)
-    redis.call('HSET', project.key, 'format', FORMAT, 'clock_offset_us', text(offsetUs))
-    redis.call('HINCRBY', project.key, 'clock_steps', '1')
-    if redis.call('PTTL', project.key) < keyTtlMs then
-        redis.call('PEXPIRE', project.key, text(keyTtlMs))
+-- The hash shall live for at least aliveMs from now. Its own note of its end spares asking for it.
+local function keepAlive(bucket, aliveMs, serverUs)
+    if bucket.expiresUs - serverUs < aliveMs * 1000 then
+        local ttl = math.ceil(aliveMs * 1.25) -- so that this is not needed at each write
+        bucket.expiresUs = serverUs + ttl * 1000
+        redis.call('HSET', bucket.key, 'format', FORMAT, 'expires_us', text(bucket.expiresUs))
+        redis.call('PEXPIRE', bucket.key, text(ttl))
     end
+end
+
+-- Remembers a step back of the server's clock: the only write that a refusal may make. A grant of before the step is
+-- dated with the offset of then, see grantTimeUs().
+local function keepClockOffset(project, nowUs, serverUs, aliveMs)
+    redis.call('HSET', project.key, 'format', FORMAT, 'clock_offset_us', text(nowUs - serverUs),
+        'previous_offset_us', text(project.clockOffsetUs), 'stepped_us', text(nowUs))
+    redis.call('HINCRBY', project.key, 'clock_steps', '1')
+    project.clockOffsetUs = nowUs - serverUs
+    keepAlive(project, aliveMs, serverUs)
 end
 
 -- level and carry after elapsedUs of refill. Each whole 60 ms is worth `refill` milli-units.
@@ -147,255 +233,106 @@ local function refilled(level, carry, elapsedUs, refill, capacity)
     return level, carry
 end
 
--- Brings a bucket up to nowUs. What passed before the last change of the limits is refilled under the limits before
--- it: a raised capacity leaves the level where it was, a lowered one cuts it, debt stays.
-local function advance(bucket, limits, changedUs, nowUs)
-    local level, carry, atUs = bucket.level, bucket.carry, bucket.atUs
-    if not level then
-        level, carry, atUs = limits.previousCapacity, 0, changedUs
-    elseif atUs < changedUs then
-        level, carry = refilled(level, carry, changedUs - atUs, limits.previousRefill, limits.previousCapacity)
-        atUs = changedUs
-    end
-    bucket.level, bucket.carry = refilled(level, carry, nowUs - atUs, limits.refill, limits.capacity)
-end
-
 -- Milliseconds, rounded up, in which `refill` brings this many milli-units.
 local function msToRefill(milli, refill)
     return milli > 0 and math.ceil(milli * 60 / refill) or 0
 end
 
--- refusedBy (nil: granted), the milliseconds to ask again after (−1: never), the milliseconds to wait when granted.
-local function decide(request, policy, account, project)
-    local cost = request.cost
-    if cost == 0 then
-        return nil, 0, 0
-    end
-    local accountFloor, projectFloor = 0, 0
-    local bookable = math.floor(policy.account.refill * request.maxWaitMs / 60)
-    if request.lane == 'bulk' then
-        -- Bookings of bulk may use half of the reserve at most, or they would starve realtime for ever.
-        accountFloor, projectFloor = policy.account.reserve, policy.project.reserve
-        bookable = math.min(bookable, math.floor(accountFloor / 2))
-    end
-    if cost > policy.account.capacity - accountFloor or cost > policy.project.capacity - projectFloor then
-        return 'never', -1, 0
-    end
-    local missing = cost + accountFloor - account.level
-    local accountMs = msToRefill(missing - bookable, policy.account.refill)
-    local projectMs = msToRefill(cost + projectFloor - project.level, policy.project.refill)
-    if accountMs == 0 and projectMs == 0 then
-        return nil, 0, msToRefill(missing, policy.account.refill)
-    end
-    if projectMs > accountMs then
-        return 'project', projectMs, 0
-    end
-    return 'account', accountMs, 0
+-- Freezes and pace --------------------------------------------------------------------------------------------------
+-- What a bucket's hash holds only while its field `care` is there: see tidekeeper_report_v1.
+
+local FREEZE_FIELDS = { 'frozen', 'frozen_since_us', 'frozen_until_us', 'frozen_count', 'probe_us' }
+
+-- The name of a freeze's field: that of all calls has no family.
+local function ofFamily(field, family)
+    return family == '' and field or field .. ':' .. family
 end
 
--- Keys live twice the time to full at the slowest pace, or longer: expiry gives nothing away.
-local function take(cost, bucket, limits, nowUs, keyTtlMs)
-    bucket.level = bucket.level - cost
-    redis.call('HSET', bucket.key, 'format', FORMAT, 'level_milli', text(bucket.level), 'carry', text(bucket.carry),
-        'at_us', text(nowUs))
-    local toFullMs = msToRefill(limits.capacity - bucket.level, limits.refill)
-    redis.call('PEXPIRE', bucket.key, text(math.max(keyTtlMs, 2 * SLOWEST_PACE_DIVISOR * toFullMs)))
+local function readFreeze(key, family)
+    local names = {}
+    for i, field in ipairs(FREEZE_FIELDS) do
+        names[i] = ofFamily(field, family)
+    end
+    local f = redis.call('HMGET', key, unpack(names))
+    return {
+        family = family, frozen = f[1] == '1', sinceUs = tonumber(f[2]) or 0, untilUs = tonumber(f[3]) or 0,
+        count = tonumber(f[4]) or 0, probeUs = tonumber(f[5]) or 0,
+    }
 end
 
--- The answer that a request with this id got before; nil when it is new.
-local function firstAnswer(key, request)
-    local kept = redis.call('GET', key)
-    if not kept then
+local function readPace(bucket)
+    local f = redis.call('HMGET', bucket.key, 'pace', 'pace_us')
+    bucket.pace, bucket.paceUs = tonumber(f[1]) or FULL_PACE, tonumber(f[2]) or 0
+end
+
+-- 1 … 1000. A pace begins to rise a minute after paceUs.
+local function paceAt(bucket, us)
+    local minutes = math.max(0, math.floor((us - bucket.paceUs) / MINUTE_US))
+    return math.min(FULL_PACE, bucket.pace + PACE_STEP * minutes)
+end
+
+local function slowedDown(refill, pace)
+    return math.max(1, math.floor(refill * pace / FULL_PACE))
+end
+
+-- As refilled(), from one instant to another; at the pace of each minute in between when the bucket has one.
+local function refilledBetween(bucket, level, carry, fromUs, toUs, refill, capacity)
+    if not bucket.care then
+        return refilled(level, carry, toUs - fromUs, refill, capacity)
+    end
+    while fromUs < toUs do
+        local pace, stepUs = paceAt(bucket, fromUs), toUs
+        if pace < FULL_PACE then
+            local minutes = math.max(0, math.floor((fromUs - bucket.paceUs) / MINUTE_US))
+            stepUs = math.min(toUs, bucket.paceUs + (minutes + 1) * MINUTE_US)
+        end
+        level, carry = refilled(level, carry, stepUs - fromUs, slowedDown(refill, pace), capacity)
+        fromUs = stepUs
+    end
+    return level, carry
+end
+
+-- Why a freeze refuses a call of this cost, in ms to ask again; nil when it does not. `asProbe` when it may pass as
+-- the one call that finds out whether the API answers again.
+local function frozenForMs(freeze, cost, nowUs)
+    if not freeze.frozen then
         return nil
     end
-    local words = {}
-    for word in kept:gmatch('%S+') do
-        words[#words + 1] = word
+    if nowUs < freeze.untilUs then
+        return math.ceil((freeze.untilUs - nowUs) / 1000)
     end
-    if tonumber(words[1]) ~= request.cost or words[2] ~= request.lane then
-        return redis.error_reply('TKARG id was used with another cost or lane')
+    if freeze.probeUs == 0 then
+        freeze.asProbe = cost > 0
+        return nil
     end
-    local n = function(i) return tonumber(words[i]) end
-    return { 1, n(3), 0, '', n(4), n(5), n(6), n(7), n(8) }
+    if nowUs < freeze.probeUs + PROBE_US then
+        return math.ceil((freeze.probeUs + PROBE_US - nowUs) / 1000)
+    end
 end
 
-local function keepAnswer(key, request, answer)
-    local words = { text(request.cost), request.lane, text(answer[2]) }
-    for i = 5, 9 do
-        words[#words + 1] = text(answer[i])
+-- Reads what holds for calls of this family besides the level: pace and freezes.
+local function readCare(bucket, family)
+    readPace(bucket)
+    bucket.freezes = { readFreeze(bucket.key, '') }
+    if family ~= '' then
+        bucket.freezes[2] = readFreeze(bucket.key, family)
     end
-    redis.call('SET', key, table.concat(words, ' '), 'PX', ID_TTL_MS)
 end
 
-local function acquire(keys, args, serverUs)
-    local request, failure = readRequest(keys, args)
-    if not request then
-        return failure
-    end
-    local policy
-    policy, failure = readPolicy(keys[3])
-    if not policy then
-        return failure
-    end
-    local idKey = keys[4]
-    local answer = idKey and firstAnswer(idKey, request)
-    if answer then
-        return answer
-    end
-
-    local account, project = readBucket(keys[1]), readBucket(keys[2])
-    local nowUs = steadyTimeUs(serverUs, account, project)
-    if nowUs > serverUs + project.clockOffsetUs then
-        keepClockOffset(project, nowUs - serverUs, policy.keyTtlMs)
-    end
-    advance(account, policy.account, policy.changedUs, nowUs)
-    advance(project, policy.project, policy.changedUs, nowUs)
-
-    local refusedBy, retryAfterMs, waitMs = decide(request, policy, account, project)
-    local granted = not refusedBy or not policy.enforce
-    if request.deadlineUs and serverUs > request.deadlineUs then
-        granted, refusedBy, retryAfterMs, waitMs = false, 'late', 1, 0
-    end
-    if not refusedBy and request.cost > 0 then
-        take(request.cost, account, policy.account, nowUs, policy.keyTtlMs)
-        take(request.cost, project, policy.project, nowUs, policy.keyTtlMs)
-    end
-    answer = { granted and 1 or 0, waitMs, granted and 0 or retryAfterMs, refusedBy or '', account.level,
-        policy.account.capacity, project.level, policy.project.capacity, serverUs }
-    if idKey and not refusedBy then
-        keepAnswer(idKey, request, answer)
-    end
-    return answer
-end
-
--- What a policy consists of, and the largest value of each; the smallest is 1, of reserves and enforce 0.
-local POLICY_FIELDS = {
-    account_capacity_milli = 1e12, account_refill_per_minute = 1e9, account_reserve_milli = 1e12,
-    project_capacity_milli = 1e12, project_refill_per_minute = 1e9, project_reserve_milli = 1e12,
-    key_ttl_ms = 1e12, enforce = 1,
-}
-local LIMIT_FIELDS = {
-    'account_capacity_milli', 'account_refill_per_minute', 'project_capacity_milli', 'project_refill_per_minute',
-}
-
--- The fields by name, or nil and the error to answer.
-local function readPublishedFields(args)
-    local given = {}
-    for i = 1, #args, 2 do
-        local name, largest = args[i], POLICY_FIELDS[args[i]]
-        local value = largest and wholeNumber(args[i + 1], largest)
-        local smallest = (name == 'enforce' or name:find('_reserve_')) and 0 or 1
-        if not value or value < smallest then
-            return nil, redis.error_reply('TKARG ' .. name .. ' is unknown or out of range')
+-- A granted call was the probe, or came after a probe's silence: then the freeze is over. Without a freeze and at full
+-- pace there is nothing left to care for.
+local function writeCare(bucket, nowUs)
+    local calm = paceAt(bucket, nowUs) == FULL_PACE
+    for _, freeze in ipairs(bucket.freezes) do
+        if freeze.asProbe then
+            redis.call('HSET', bucket.key, ofFamily('probe_us', freeze.family), text(nowUs))
+        elseif freeze.frozen then
+            redis.call('HDEL', bucket.key, ofFamily('frozen', freeze.family))
+            freeze.frozen = false
         end
-        given[name] = text(value)
+        calm = calm and not freeze.frozen and nowUs > freeze.untilUs + MINUTE_US
     end
-    for name in pairs(POLICY_FIELDS) do
-        if not given[name] then
-            return nil, redis.error_reply('TKARG ' .. name .. ' is missing')
-        end
+    if calm and (redis.call('HGET', bucket.key, 'families') or '') == '' then
+        redis.call('HDEL', bucket.key, 'care', 'pace', 'pace_us', 'families', unpack(FREEZE_FIELDS))
     end
-    return given
 end
-
-local function readHash(key)
-    local flat, fields = redis.call('HGETALL', key), {}
-    for i = 1, #flat, 2 do
-        fields[flat[i]] = flat[i + 1]
-    end
-    return fields
-end
-
--- Changed limits keep the ones before them and the time of the change, see advance().
-local function withHistory(given, old, nowUs)
-    local limitsChanged = false
-    for _, name in ipairs(LIMIT_FIELDS) do
-        limitsChanged = limitsChanged or old[name] ~= given[name]
-    end
-    given.format = FORMAT
-    given.changed_us = limitsChanged and text(nowUs) or old.changed_us
-    for _, name in ipairs(LIMIT_FIELDS) do
-        given['previous_' .. name] = old[limitsChanged and name or 'previous_' .. name]
-    end
-    local line = {}
-    for i, name in ipairs(COMPILED_FIELDS) do
-        line[i] = given[name]
-    end
-    given.compiled = table.concat(line, ' ')
-    return given
-end
-
--- Stores a policy, without expiry: 1 when that changed anything, 0 when it stood there already; then now_us.
-local function publish(keys, args)
-    local given, failure = readPublishedFields(args)
-    if not given then
-        return failure
-    end
-    local policyKey, project, serverUs = keys[1], readBucket(keys[2]), serverTimeUs()
-    local old = readHash(policyKey)
-    if old.format ~= FORMAT then
-        old = { changed_us = '0' } -- nothing came before: the first limits count as the previous ones too
-        for _, name in ipairs(LIMIT_FIELDS) do
-            old[name], old['previous_' .. name] = given[name], given[name]
-        end
-    end
-    local changed = old.format ~= FORMAT
-    for name, value in pairs(given) do
-        changed = changed or old[name] ~= value
-    end
-    if not changed then
-        return { 0, serverUs }
-    end
-    local words = {}
-    for name, value in pairs(withHistory(given, old, steadyTimeUs(serverUs, project, project))) do
-        words[#words + 1] = name
-        words[#words + 1] = value
-    end
-    redis.call('DEL', policyKey)
-    redis.call('HSET', policyKey, unpack(words))
-    return { 1, serverUs }
-end
-
--- Levels as they are now: now_us, account capacity, project level, project capacity, then one level per account.
-local function levels(keys)
-    local policy, failure = readPolicy(keys[2])
-    if not policy then
-        return failure
-    end
-    local serverUs, project = serverTimeUs(), readBucket(keys[1])
-    local present = {}
-    for i = 3, #keys do
-        local account = readBucket(keys[i])
-        advance(account, policy.account, policy.changedUs, steadyTimeUs(serverUs, account, project))
-        present[#present + 1] = account.level
-    end
-    advance(project, policy.project, policy.changedUs, steadyTimeUs(serverUs, project, project))
-    return { serverUs, policy.account.capacity, project.level, policy.project.capacity, unpack(present) }
-end
-
-redis.register_function('tidekeeper_acquire_v1', function(keys, args)
-    return acquire(keys, args, serverTimeUs())
-end)
-
--- For tests: the server's time is the first argument.
-redis.register_function('tidekeeper_acquire_at_v1', function(keys, args)
-    local serverUs = wholeNumber(table.remove(args, 1), LARGEST_TIME_US)
-    if not serverUs then
-        return redis.error_reply('TKARG now_us must be microseconds since the epoch')
-    end
-    return acquire(keys, args, serverUs)
-end)
-
-redis.register_function('tidekeeper_publish_v1', publish)
-
-redis.register_function{
-    function_name = 'tidekeeper_levels_v1',
-    callback = levels,
-    flags = { 'no-writes' },
-}
-
-redis.register_function{
-    function_name = 'tidekeeper_quota_build',
-    callback = function() return 1 end,
-    flags = { 'no-writes' },
-}

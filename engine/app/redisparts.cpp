@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/redisparts.h"
 
+#include "limits/quotalibrary.h"
 #include "log/log.h"
 #include "queue/jobqueue.h"
 
@@ -59,8 +60,8 @@ QCoro::Task<Result<>> RedisParts::start()
         co_return fail(endpoint.error());
 
     m_connection = std::make_unique<redis::RedisConnection>(*endpoint);
-    m_quotaFunctions = std::make_unique<redis::FunctionLibrary>(
-        *m_connection, "tidekeeper_quota", redis::FunctionLibrary::embedded(u"quota.lua"_s));
+    m_quotaFunctions =
+        std::make_unique<redis::FunctionLibrary>(*m_connection, "tidekeeper_quota", limits::libraryCode());
     m_queueFunctions =
         std::make_unique<redis::FunctionLibrary>(*m_connection, "tidekeeper_queue", queue::libraryCode());
     m_leaseFunctions = std::make_unique<redis::FunctionLibrary>(

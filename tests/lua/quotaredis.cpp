@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quotaredis.h"
 
-#include <QtCore/QFile>
+#include "redis/functionlibrary.h"
+
+#include <QtCore/QDir>
 
 namespace tidekeeper::test {
+
+namespace {
+
+/// The library's files in their order, which is that of their names.
+QByteArray libraryCode()
+{
+    QByteArray code;
+    const QDir folder(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/lua"));
+    for (const QString &file : folder.entryList({QStringLiteral("quota*.lua")}, QDir::Files, QDir::Name))
+        code += redis::FunctionLibrary::embedded(file);
+    return code;
+}
+
+} // namespace
 
 QuotaRedis::QuotaRedis(QStringList serverArguments) : m_server(std::move(serverArguments)) { }
 
@@ -18,10 +34,7 @@ bool QuotaRedis::start()
     m_connection->open();
     if (!QCoro::waitFor(m_connection->waitReady(10'000)))
         return false;
-    QFile code(QStringLiteral(TIDEKEEPER_SOURCE_DIR "/lua/quota.lua"));
-    if (!code.open(QIODevice::ReadOnly))
-        return false;
-    if (const redis::Value loaded = command({"FUNCTION", "LOAD", code.readAll()}); loaded.isError()) {
+    if (const redis::Value loaded = command({"FUNCTION", "LOAD", libraryCode()}); loaded.isError()) {
         qWarning("%s", loaded.text.constData());
         return false;
     }

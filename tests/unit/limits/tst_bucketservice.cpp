@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's side of the buckets, against a real Redis that is stopped, emptied and robbed of its functions.
 #include "limits/bucketservice.h"
+#include "limits/quotalibrary.h"
 #include "support/testredis.h"
 
 #include <tidekeeper/callback.h>
@@ -84,7 +85,7 @@ void TestBucketService::init()
     m_server.cli({u"flushall"_s});
     m_connection = std::make_unique<redis::RedisConnection>(*redis::Endpoint::fromUrl(m_server.url()));
     m_library = std::make_unique<redis::FunctionLibrary>(*m_connection, "tidekeeper_quota",
-                                                         redis::FunctionLibrary::embedded(u"quota.lua"_s));
+                                                         limits::libraryCode());
     m_buckets = std::make_unique<BucketService>(*m_connection, *m_library, m_clock);
     m_connection->open();
     QVERIFY(QCoro::waitFor(m_connection->waitReady(10'000)));
