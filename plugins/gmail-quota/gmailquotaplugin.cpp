@@ -75,7 +75,7 @@ QJsonObject GmailQuotaPlugin::policyOf(const ProjectQuota &quota) const
         {u"project_refill_per_minute"_s, quota.projectRefill},
         {u"published_account"_s, quota.publishedAccount},
         {u"published_project"_s, quota.publishedProject},
-        {u"largest_single_cost"_s, quota.costs.largestCost()},
+        {u"largest_single_cost"_s, quota.costs.dearest().cost},
         {u"bulk_reserve"_s, m_settings["bulk_reserve"_L1]},
         {u"project_bulk_reserve"_s, m_settings["project_bulk_reserve"_L1]},
         {u"key_ttl_ms"_s, m_settings["key_ttl"_L1]},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "costtable.h"
 
-#include <QtCore/QSet>
+#include "nearest.h"
 
 #include <algorithm>
 #include <array>
@@ -97,15 +97,6 @@ int costOf(const Row &row, CostTable::Generation generation)
     return generation == CostTable::Generation::Legacy ? row.legacy : row.of2026;
 }
 
-QSet<QString> pairsOfLetters(QStringView name)
-{
-    const QString lower = name.toString().toLower();
-    QSet<QString> pairs;
-    for (qsizetype i = 0; i + 1 < lower.size(); ++i)
-        pairs.insert(lower.mid(i, 2));
-    return pairs;
-}
-
 } // namespace
 
 std::optional<qint64> CostTable::cost(const QString &method) const
@@ -121,37 +112,27 @@ std::optional<qint64> CostTable::cost(const QString &method) const
     return costOf(*row, m_generation);
 }
 
-qint64 CostTable::largestCost() const
+CostTable::Dearest CostTable::dearest() const
 {
-    qint64 largest = 0;
-    for (const Row &row : table)
-        largest = std::max<qint64>(largest, costOf(row, m_generation));
-    return largest;
+    const auto row = std::max_element(table.begin(), table.end(), [this](const Row &a, const Row &b) {
+        return costOf(a, m_generation) < costOf(b, m_generation);
+    });
+    return {prefix + row->method, costOf(*row, m_generation)};
 }
 
 QStringList CostTable::nearest(const QString &method)
 {
-    constexpr qsizetype longestCompared = 100;
-    constexpr double alike = 0.5; // of the pairs of letters of both names are shared
-    constexpr qsizetype most = 3;
-
-    const QString name = method.left(longestCompared);
-    const QSet<QString> wanted =
-        pairsOfLetters(name.startsWith(prefix, Qt::CaseInsensitive) ? name.mid(prefix.size()) : name);
-    QList<std::pair<double, QString>> candidates;
-    for (const Row &row : table) {
-        const QSet<QString> pairs = pairsOfLetters(QString(row.method));
-        const qsizetype shared = (QSet<QString>(pairs) & wanted).size();
-        const double likeness = 2.0 * shared / std::max<qsizetype>(1, pairs.size() + wanted.size());
-        if (likeness >= alike)
-            candidates.append({likeness, prefix + row.method});
-    }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const auto &a, const auto &b) { return a.first > b.first; });
-    QStringList names;
-    for (const auto &[likeness, candidate] : candidates.mid(0, most))
-        names.append(candidate);
-    return names;
+    static const QStringList names = [] {
+        QStringList all;
+        for (const Row &row : table)
+            all.append(QString(row.method));
+        return all;
+    }();
+    const bool prefixed = method.startsWith(prefix, Qt::CaseInsensitive);
+    QStringList near = nearestOf(prefixed ? method.mid(prefix.size()) : method, names);
+    for (QString &name : near)
+        name.prepend(prefix);
+    return near;
 }
 
 } // namespace gmailquota

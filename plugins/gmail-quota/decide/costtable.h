@@ -19,8 +19,12 @@ public:
     /// not list in the table of 2026 costs what it cost before.
     std::optional<qint64> cost(const QString &method) const;
 
+    struct Dearest {
+        QString method;
+        qint64 cost = 0;
+    };
     /// The most that a single call costs, and a method that costs it.
-    qint64 largestCost() const;
+    Dearest dearest() const;
 
     /// Known names that resemble a mistyped one, best first, at most three.
     static QStringList nearest(const QString &method);

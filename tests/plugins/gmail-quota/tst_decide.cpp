@@ -175,7 +175,8 @@ void TestDecide::presets()
                             quota.projectRefill,
                             quota.costs.cost(u"gmail.users.threads.get"_s).value()};
     QCOMPARE(got, numbers);
-    QCOMPARE(quota.costs.largestCost(), 100);
+    QCOMPARE(quota.costs.dearest().cost, 100);
+    QCOMPARE(quota.costs.cost(quota.costs.dearest().method), std::optional<qint64>(100));
 }
 
 void TestDecide::badProjects_data()
