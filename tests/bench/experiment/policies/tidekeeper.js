@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+const { exchangeJson } = require('../http');
+const { now } = require('../time');
+const { NoLimiter } = require('./none');
+
+const validMs = 2000; // a grant that was not used this long after its wait is given back
+const recheckAfterMs = 1000; // whoever comes later than this asks whether a freeze has begun
+const longestWaitMs = { realtime: 5000, bulk: 1000 };
+const unavailableRetryMs = 1000;
+
+/** Tidekeeper over HTTP with everything a good consumer does: waits as told, holds a place, reports every answer. */
+class Tidekeeper extends NoLimiter {
+    constructor({ engine, project, account, caller }) {
+        super();
+        this.url = `${engine.url}/api/v1/limiters/gmail`;
+        this.headers = { authorization: `Bearer ${engine.token}` };
+        this.who = { account, project };
+        this.caller = caller;
+    }
+
+    async acquire(work) {
+        const askedAt = now();
+        const answer = await this.post('acquire', {
+            ...this.who, method: work.method, count: work.calls.length, lane: work.lane,
+            max_wait_ms: longestWaitMs[work.lane], hold: true, caller: this.caller,
+        });
+        if (answer.status === 200)
+            return { granted: true, askedAt, waitMs: answer.json.wait_ms, id: answer.json.grant_id,
+                     hold: answer.json.hold.id };
+        if (answer.status === 429)
+            return { granted: false, retryAfterMs: answer.json.retry_after_ms };
+        if (answer.status === 503)
+            return { granted: false, retryAfterMs: unavailableRetryMs };
+        throw new Error(`acquire was answered by ${answer.status}: ${answer.body}`);
+    }
+
+    async stillGood(grant) {
+        const ageMs = now() - grant.askedAt;
+        const usable = ageMs - grant.waitMs <= validMs && (ageMs <= recheckAfterMs || !(await this.isFrozen()));
+        if (!usable)
+            await Promise.all([this.post('refund', { grant_id: grant.id }), this.release(grant)]);
+        return usable;
+    }
+
+    /** Asks without taking; only a freeze refuses that. */
+    async isFrozen() {
+        const answer = await this.post('acquire', { ...this.who, cost: 0 });
+        return answer.status === 429;
+    }
+
+    async answered(grant, answer) {
+        const { date, 'retry-after': retryAfter } = answer.headers;
+        const headers = { ...(date && { date }), ...(retryAfter && { 'retry-after': retryAfter }) };
+        const told = { status: answer.status, headers, ...(answer.status >= 300 && { body: answer.body }) };
+        await Promise.all([this.post('report', { ...this.who, ...told, grant_id: grant.id }), this.release(grant)]);
+    }
+
+    release(grant) {
+        return this.post('release', { hold: grant.hold });
+    }
+
+    /** A freeze refuses everybody until it ends; no other back-off is needed. */
+    get backsOff() {
+        return true;
+    }
+
+    post(action, body) {
+        return exchangeJson('POST', `${this.url}/${action}`, body, this.headers);
+    }
+}
+
+module.exports = { Tidekeeper };
