@@ -63,27 +63,45 @@ qint64 QuotaRedis::changeLimits(const QuotaLimits &limits)
 void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project)
 {
     const auto n = [](auto value) { return QByteArray::number(qint64(value)); };
-    const redis::Value published = command({"FCALL",
-                                            "tidekeeper_publish_v1",
-                                            "2",
-                                            policyKey(project),
-                                            projectKey(project),
-                                            "account_capacity_milli",
-                                            n(limits.accountCapacity * 1000),
-                                            "account_refill_per_minute",
-                                            n(limits.accountRefill),
-                                            "account_reserve_milli",
-                                            n(double(limits.accountCapacity) * 1000 * limits.accountReserve),
-                                            "project_capacity_milli",
-                                            n(limits.projectCapacity * 1000),
-                                            "project_refill_per_minute",
-                                            n(limits.projectRefill),
-                                            "project_reserve_milli",
-                                            n(double(limits.projectCapacity) * 1000 * limits.projectReserve),
-                                            "key_ttl_ms",
-                                            n(limits.keyTtlMs),
-                                            "enforce",
-                                            n(limits.enforce)});
+    const redis::Value published = command({
+        "FCALL",
+        "tidekeeper_publish_v1",
+        "2",
+        policyKey(project),
+        projectKey(project),
+        "account_capacity_milli",
+        n(limits.accountCapacity * 1000),
+        "account_refill_per_minute",
+        n(limits.accountRefill),
+        "account_reserve_milli",
+        n(double(limits.accountCapacity) * 1000 * limits.accountReserve),
+        "account_published",
+        n(limits.accountPublished),
+        "project_capacity_milli",
+        n(limits.projectCapacity * 1000),
+        "project_refill_per_minute",
+        n(limits.projectRefill),
+        "project_reserve_milli",
+        n(double(limits.projectCapacity) * 1000 * limits.projectReserve),
+        "project_published",
+        n(limits.projectPublished),
+        "key_ttl_ms",
+        n(limits.keyTtlMs),
+        "enforce",
+        n(limits.enforce),
+        "slots",
+        n(limits.slots),
+        "day_budget",
+        n(limits.dayBudget),
+        "day_action",
+        n(limits.dayAction),
+        "day_start_us",
+        n(limits.dayStartUs),
+        "day_end_us",
+        n(limits.dayEndUs),
+        "day_after_us",
+        n(limits.dayAfterUs),
+    });
     if (published.isError())
         qFatal("%s", published.text.constData());
 }
@@ -91,6 +109,42 @@ void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project)
 QuotaDecision QuotaRedis::at(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project)
 {
     return decision(command(words(nowUs, ask, project)));
+}
+
+QuotaFreeze QuotaRedis::report(qint64 nowUs, const QuotaReport &report, const QByteArray &project)
+{
+    const redis::Value answer =
+        callAt(nowUs, "tidekeeper_report",
+               {accountKey(report.account, project), projectKey(project), policyKey(project)},
+               {report.verdict, report.scope, report.family, QByteArray::number(report.retryAfterMs),
+                QByteArray::number(report.grantUs), QByteArray::number(report.cost),
+                QByteArray::number(report.toldLimit)});
+    if (answer.isError())
+        qFatal("%s", answer.text.constData());
+    const auto item = [&answer](qsizetype i) { return answer.items[i].toInteger(); };
+    return {item(0) == 1, item(1), item(2), item(3)};
+}
+
+QuotaRefund QuotaRedis::refund(qint64 nowUs, qint64 cost, qint64 grantUs, const QByteArray &account)
+{
+    const redis::Value answer =
+        callAt(nowUs, "tidekeeper_refund",
+               {accountKey(account), projectKey(), policyKey(), refundKey(account, grantUs)},
+               {QByteArray::number(cost), QByteArray::number(grantUs)});
+    if (answer.isError())
+        qFatal("%s", answer.text.constData());
+    return {answer.items[0].toInteger() == 1, answer.items[1].toInteger(), answer.items[2].toInteger(),
+            answer.items[3].text};
+}
+
+redis::Value QuotaRedis::callAt(qint64 nowUs, const QByteArray &function, const QByteArrayList &keys,
+                                const QByteArrayList &arguments)
+{
+    QList<QByteArray> words{"FCALL", function + "_at_v1", QByteArray::number(keys.size())};
+    words += keys;
+    words += QByteArray::number(nowUs);
+    words += arguments;
+    return command(words);
 }
 
 QuotaDecision QuotaRedis::now(const QuotaAsk &ask, const QByteArray &project)
@@ -126,19 +180,22 @@ qint64 QuotaRedis::appendedBytes()
 
 QList<QByteArray> QuotaRedis::words(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project)
 {
-    QList<QByteArray> words{"FCALL",
-                            nowUs < 0 ? "tidekeeper_acquire_v1" : "tidekeeper_acquire_at_v1",
-                            ask.id.isEmpty() ? "3" : "4",
-                            accountKey(ask.account, project),
-                            projectKey(project),
-                            policyKey(project)};
+    QByteArrayList keys{accountKey(ask.account, project), projectKey(project), policyKey(project)};
     if (!ask.id.isEmpty())
-        words.append(idKey(ask.account, ask.id));
+        keys.append(idKey(ask.account, ask.id));
+    if (ask.hold)
+        keys.append(slotsKey(ask.account, project));
+    const QByteArray function = ask.hold ? "tidekeeper_hold" : "tidekeeper_acquire";
+    QList<QByteArray> words{"FCALL", function + (nowUs < 0 ? "_v1" : "_at_v1"),
+                            QByteArray::number(keys.size())};
+    words += keys;
     if (nowUs >= 0)
         words.append(QByteArray::number(nowUs));
     words.append({ask.cost, ask.lane, ask.maxWaitMs});
-    if (!ask.deadlineUs.isEmpty())
+    if (!ask.deadlineUs.isEmpty() || !ask.family.isEmpty())
         words.append(ask.deadlineUs);
+    if (!ask.family.isEmpty())
+        words.append(ask.family);
     return words;
 }
 
@@ -149,11 +206,17 @@ QuotaDecision QuotaRedis::decision(const redis::Value &answer)
         decision.error = answer.text;
         return decision;
     }
-    if (answer.items.size() != 9)
+    if (answer.items.size() != 9 && answer.items.size() != 11)
         qFatal("the answer has %lld items", qint64(answer.items.size()));
     const auto item = [&answer](qsizetype i) { return answer.items[i].toInteger(); };
-    return {item(0) == 1, item(1), item(2), answer.items[3].text, item(4), item(5), item(6),
-            item(7),      item(8), {}};
+    decision = {item(0) == 1, item(1), item(2), answer.items[3].text,
+                item(4),      item(5), item(6), item(7),
+                item(8),      {},      {},      {}};
+    if (answer.items.size() == 11) {
+        decision.slot = answer.items[9].text;
+        decision.slotExpiresUs = item(10);
+    }
+    return decision;
 }
 
 } // namespace tidekeeper::test

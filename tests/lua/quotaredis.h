@@ -18,6 +18,14 @@ struct QuotaLimits {
     double projectReserve = 0.2;
     qint64 keyTtlMs = 3'600'000;
     bool enforce = true;
+    qint64 accountPublished = 6'000; ///< units per minute that the API's owner states; 0: unknown
+    qint64 projectPublished = 1'200'000;
+    qint64 slots = 10; ///< places of one account
+    qint64 dayBudget = 0; ///< units; 0: none
+    int dayAction = 0; ///< 0 warn, 1 refuse bulk, 2 refuse
+    qint64 dayStartUs = 0;
+    qint64 dayEndUs = 0;
+    qint64 dayAfterUs = 0;
 };
 
 struct QuotaAsk {
@@ -27,6 +35,8 @@ struct QuotaAsk {
     QByteArray deadlineUs = {}; ///< empty: not sent
     QByteArray account = "alice";
     QByteArray id = {};
+    QByteArray family = {}; ///< empty: not sent
+    bool hold = false; ///< also a place
 
     QuotaAsk(QByteArray units) : cost(std::move(units)) { }
     QuotaAsk(qint64 units) : cost(QByteArray::number(units)) { }
@@ -55,6 +65,16 @@ struct QuotaAsk {
         deadlineUs = QByteArray::number(us);
         return *this;
     }
+    QuotaAsk &ofFamily(QByteArray name)
+    {
+        family = std::move(name);
+        return *this;
+    }
+    QuotaAsk &withPlace()
+    {
+        hold = true;
+        return *this;
+    }
 };
 
 /// The answer of tidekeeper_acquire_v1; amounts in milli-units.
@@ -69,9 +89,38 @@ struct QuotaDecision {
     qint64 projectCapacity = 0;
     qint64 nowUs = 0;
     QByteArray error; ///< of the server; empty when it decided
+    QByteArray slot; ///< the place; empty: none
+    qint64 slotExpiresUs = 0;
 };
 
-/// lua/quota.lua in a real Redis of the test's own, asked at times that the test chooses.
+/// What an API answered, for tidekeeper_report_v1.
+struct QuotaReport {
+    QByteArray verdict = "rate";
+    QByteArray scope = "account";
+    QByteArray family = {};
+    qint64 retryAfterMs = 0;
+    qint64 grantUs = 0;
+    qint64 cost = 0;
+    qint64 toldLimit = 0;
+    QByteArray account = "alice";
+};
+
+struct QuotaFreeze {
+    bool changed = false;
+    qint64 untilUs = 0;
+    qint64 retryAfterMs = 0;
+    qint64 pace = 0; ///< 1 … 1000
+};
+
+/// The answer of tidekeeper_refund_v1; milli-units.
+struct QuotaRefund {
+    bool done = false;
+    qint64 accountBack = 0;
+    qint64 projectBack = 0;
+    QByteArray reason;
+};
+
+/// The library lua/quota*.lua in a real Redis of the test's own, asked at times that the test chooses.
 class QuotaRedis {
 public:
     static constexpr qint64 startUs = 1'800'000'000'000'000;
@@ -87,6 +136,11 @@ public:
     qint64 changeLimits(const QuotaLimits &limits); ///< publish; when the limits changed, in µs
 
     QuotaDecision at(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project = "default");
+    QuotaFreeze report(qint64 nowUs, const QuotaReport &report, const QByteArray &project = "default");
+    QuotaRefund refund(qint64 nowUs, qint64 cost, qint64 grantUs, const QByteArray &account = "alice");
+    /// Any other function of the library that knows the time, asked at a time.
+    redis::Value callAt(qint64 nowUs, const QByteArray &function, const QByteArrayList &keys,
+                        const QByteArrayList &arguments);
     /// By the server's own clock.
     QuotaDecision now(const QuotaAsk &ask, const QByteArray &project = "default");
 
@@ -106,6 +160,15 @@ public:
     static QByteArray accountKey(const QByteArray &account = "alice", const QByteArray &project = "default")
     {
         return "tk:{t:" + project + "}:account:" + account;
+    }
+    static QByteArray slotsKey(const QByteArray &account = "alice", const QByteArray &project = "default")
+    {
+        return "tk:{t:" + project + "}:slots:" + account;
+    }
+    static QByteArray activeKey() { return "tk:{t:default}:active"; }
+    static QByteArray refundKey(const QByteArray &account, qint64 grantUs)
+    {
+        return idKey(account, '.' + QByteArray::number(grantUs));
     }
     static QByteArray idKey(const QByteArray &account, const QByteArray &id)
     {

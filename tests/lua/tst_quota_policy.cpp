@@ -26,7 +26,6 @@ private Q_SLOTS:
     void aRefusalWritesNothing();
     void manyCallersTakeEachUnitOnce();
     void keysShareOneSlot();
-    void levelsAreAsTheyAreNow();
 
 private:
     static constexpr qint64 t0 = QuotaRedis::startUs;
@@ -43,7 +42,7 @@ void TestQuotaPolicy::withoutAPolicyNothingIsDecided()
 
 void TestQuotaPolicy::anotherFormatIsNotRead()
 {
-    m_redis.command({"HSET", QuotaRedis::policyKey(), "compiled", "2 1 3600000"});
+    m_redis.command({"HSET", QuotaRedis::policyKey(), "compiled", "3 1 3600000"});
     QVERIFY(m_redis.at(t0, QuotaAsk(1)).error.startsWith("TKPOLICY "));
 }
 
@@ -172,27 +171,11 @@ void TestQuotaPolicy::manyCallersTakeEachUnitOnce()
 void TestQuotaPolicy::keysShareOneSlot()
 {
     const qint64 slot = m_redis.integer({"CLUSTER", "KEYSLOT", QuotaRedis::policyKey()});
-    for (const QByteArray &key : {QuotaRedis::projectKey(), QuotaRedis::accountKey(),
-                                  QuotaRedis::accountKey("bob"), QuotaRedis::idKey("alice", "x")})
+    for (const QByteArray &key :
+         {QuotaRedis::projectKey(), QuotaRedis::accountKey(), QuotaRedis::accountKey("bob"),
+          QuotaRedis::idKey("alice", "x"), QuotaRedis::slotsKey(), QuotaRedis::activeKey(),
+          QuotaRedis::refundKey("alice", 1)})
         QCOMPARE(m_redis.integer({"CLUSTER", "KEYSLOT", key}), slot);
-}
-
-void TestQuotaPolicy::levelsAreAsTheyAreNow()
-{
-    m_redis.setLimits({.accountCapacity = 1'000, .accountRefill = 6'000});
-    const qint64 nowUs = m_redis.now(QuotaAsk(qint64(0))).nowUs;
-    m_redis.at(nowUs - 2 * QuotaRedis::secondUs, QuotaAsk(1'000)); // 200 back since then
-    const qint64 before = m_redis.appendedBytes();
-    const redis::Value levels = m_redis.command({"FCALL_RO", "tidekeeper_levels_v1", "4",
-                                                 QuotaRedis::projectKey(), QuotaRedis::policyKey(),
-                                                 QuotaRedis::accountKey(), QuotaRedis::accountKey("nobody")});
-    QCOMPARE(levels.items.size(), 6);
-    QVERIFY(levels.items[0].integer >= nowUs);
-    QCOMPARE(levels.items[1].integer, 1'000'000);
-    QCOMPARE(levels.items[3].integer, 72'000'000);
-    QVERIFY(levels.items[4].integer >= 200'000 && levels.items[4].integer < 1'000'000);
-    QCOMPARE(levels.items[5].integer, 1'000'000);
-    QCOMPARE(m_redis.appendedBytes(), before);
 }
 
 QTEST_GUILESS_MAIN(TestQuotaPolicy)
