@@ -88,11 +88,31 @@ void StatusController::setGauges(const QJsonObject &overview)
                   overview["term"_L1].toDouble());
     m_metrics.set(u"problems"_s, u"Parts of the engine that need attention."_s, {},
                   double(overview["problems"_L1].toArray().size()));
-    for (const auto &[outcome, count] : m_buckets.outcomes())
-        m_metrics.set(
-            u"limiter_decisions"_s, u"Decisions of this engine by lane and outcome, since its start."_s,
-            {{u"limiter"_s, outcome.limiter}, {u"lane"_s, outcome.lane}, {u"outcome"_s, outcome.outcome}},
-            double(count));
+    for (auto limiter = m_buckets.usage().begin(); limiter != m_buckets.usage().end(); ++limiter)
+        setGauges(limiter.key(), *limiter);
+}
+
+void StatusController::setGauges(const QString &limiter, const limits::Usage &usage)
+{
+    const auto set = [this, &limiter](const QString &name, const QString &help, QJsonObject labels,
+                                      qint64 value) {
+        labels.insert("limiter"_L1, limiter);
+        m_metrics.set(u"limiter_"_s + name, help + u", since this engine's start."_s, labels, double(value));
+    };
+    for (const auto &[decision, count] : usage.decisions)
+        set(u"decisions"_s, u"Decisions of this engine by lane and outcome"_s,
+            {{u"lane"_s, decision.first}, {u"outcome"_s, decision.second}}, count);
+    for (const auto &[caller, units] : usage.unitsByCaller)
+        set(u"granted_units"_s, u"Units granted by the caller that asked"_s, {{u"caller"_s, caller}}, units);
+    for (const auto &[what, count] : usage.reports)
+        set(u"reports"_s, u"Answers of the API that were reported: ok, or the scope of a refusal"_s,
+            {{u"scope"_s, what}}, count);
+    set(u"refunds"_s, u"Grants given back"_s, {}, usage.refunds.calls);
+    set(u"refunded_units"_s, u"Units of accounts given back"_s, {}, usage.refunds.units);
+    set(u"charged_but_refused_calls"_s, u"Calls charged here that the API refused"_s, {},
+        usage.chargedButRefused.calls);
+    set(u"charged_but_refused_units"_s, u"Units charged here for calls that the API refused"_s, {},
+        usage.chargedButRefused.units);
 }
 
 } // namespace tidekeeper::app

@@ -18,6 +18,7 @@ private:
     QCoro::Task<http::Response> ready(http::Request request);
     QCoro::Task<http::Response> metrics(http::Request request);
     void setGauges(const QJsonObject &overview);
+    void setGauges(const QString &limiter, const limits::Usage &usage);
 
     Overview &m_overview;
     MetricsRegistry &m_metrics;

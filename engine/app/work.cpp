@@ -190,6 +190,7 @@ void Work::offerServices()
     services.add<Queue>(&queueService);
     services.add<Accounts>(&accountsService);
     services.add<Buckets>(&buckets);
+    services.add<BucketFeedback>(&buckets);
     services.add<Limiters>(&limiters);
     services.add<Tokens>(&tokenService);
     services.add<Http>(&httpService);

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/result.h"
-#include "limits/serverclock.h"
-#include "redis/functionlibrary.h"
-
-#include <tidekeeper/services.h>
-
-#include <QCoro/QCoroTask>
-#include <QtCore/QMap>
-
-#include <map>
-#include <memory>
-#include <tuple>
+#include "limits/acquirecall.h"
+#include "limits/feedback.h"
+#include "limits/usage.h"
 
 namespace tidekeeper::limits {
 
@@ -21,7 +12,7 @@ namespace tidekeeper::limits {
 ///
 /// While Redis is away, a project with fail_open grants, marked as degraded and counted, and one without answers
 /// limiter_unavailable. Faults of our own, such as a policy that cannot be published, are never taken for consent.
-class BucketService final : public QObject, public Buckets {
+class BucketService final : public QObject, public Buckets, public BucketFeedback {
     Q_OBJECT
 
 public:
@@ -33,49 +24,37 @@ public:
     void publish(const QString &limiter, const QString &project, const QJsonObject &policy,
                  Reply *reply) override;
     void acquire(const QString &limiter, const QuotaRequest &request, QuotaReply *reply) override;
+    void report(const QString &limiter, const QJsonObject &verdict, Reply *reply) override;
 
-    /// Present levels of the accounts that asked this engine lately and whose address contains `filter`, most drained
-    /// first, in units rounded down: {"now", "projects": [{"project", "level", "capacity"}],
-    /// "buckets": [{"account", "project", "level", "capacity"}], "total": how many there are}. Failures:
-    /// unknown_limiter, limiter_unavailable.
-    QCoro::Task<Result<QJsonObject>> levels(QString limiter, QString filter, int most);
+    /// Gives back what was never sent: {"refunded", "account_units", "project_units", "reason": "" or why nothing
+    /// came back: "already", "late", "degraded", "free", and then "text"}. Failures: invalid_request, unknown_limiter,
+    /// unknown_project, limiter_unavailable.
+    QCoro::Task<Result<QJsonObject>> refund(QString limiter, QString grantId);
+    /// Frees a place: {"released": whether it was still held}. Failures as above.
+    QCoro::Task<Result<QJsonObject>> release(QString limiter, QString holdId);
 
-    /// How often each outcome was answered: by lane, "granted", "degraded" or what refused.
-    struct Outcome {
-        QString limiter;
-        QString lane;
-        QString outcome;
-        bool operator<(const Outcome &other) const
-        {
-            return std::tie(limiter, lane, outcome) < std::tie(other.limiter, other.lane, other.outcome);
-        }
-    };
-    const std::map<Outcome, qint64> &outcomes() const { return m_outcomes; }
+    Projects &projects() { return m_projects; }
+
+    /// By limiter.
+    const QMap<QString, Usage> &usage() const { return m_usage; }
 
 private:
-    struct Project;
-    struct Call;
-    using Done = std::function<void(Result<redis::Value>)>;
+    friend struct AcquireCall; // tells its end
 
-    void publishToRedis(const std::shared_ptr<Project> &project, Done done);
-    void publishAll();
-
-    void send(const std::shared_ptr<Call> &call);
-    void answered(const std::shared_ptr<Call> &call, const Result<redis::Value> &answer);
-    void decided(const std::shared_ptr<Call> &call, const redis::Value &decision);
-    void publishAndAskAgain(const std::shared_ptr<Call> &call);
-    void askAgainSoon(const std::shared_ptr<Call> &call);
-    void redisIsAway(const Call &call, const QString &why);
-    void finish(const Call &call, const QuotaAnswer &answer);
-    QString grantIdOf(const Call &call, qint64 nowUs);
+    QCoro::Task<> publishNow(std::shared_ptr<Project> project, Reply *reply);
+    QCoro::Task<> reportTo(Reply *reply, QString limiter, QJsonObject verdict);
+    void ended(AcquireCall &call, AnswerKind kind, const Result<redis::Value> &answer);
+    void decided(AcquireCall &call, const redis::Value &decision);
+    void redisIsAway(const AcquireCall &call, const QString &why);
+    void finish(const AcquireCall &call, const QuotaAnswer &answer);
 
     redis::FunctionLibrary &m_library;
     const Clock &m_clock;
     ServerClock m_serverClock;
-    QMap<QString, QMap<QString, std::shared_ptr<Project>>> m_projects; ///< by limiter, by project
-    std::map<Outcome, qint64> m_outcomes;
-    QString m_grantPrefix; ///< of this process
-    quint64 m_grants = 0;
+    Projects m_projects;
+    QuotaCaller m_caller;
+    QMap<QString, Usage> m_usage;
+    Feedback m_feedback;
 };
 
 } // namespace tidekeeper::limits

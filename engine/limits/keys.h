@@ -21,6 +21,32 @@ public:
     {
         return m_prefix + "id:" + encoded(account) + ':' + encoded(id);
     }
+    /// That the grant of this server time was given back. No id's key begins so: base64url has no dot.
+    QByteArray refund(const QString &account, qint64 grantUs) const
+    {
+        return m_prefix + "id:" + encoded(account) + ":." + QByteArray::number(grantUs);
+    }
+    /// The places of an account, by its name in keys.
+    QByteArray places(const QByteArray &accountName) const { return m_prefix + "slots:" + accountName; }
+    // The list of levels: see activeaccounts.h, levelindex.h and levelsweep.h.
+    QByteArray active() const { return m_prefix + "active"; }
+    QByteArray engines() const { return m_prefix + "engines"; }
+    QByteArray uses(const QByteArray &engine, qint64 slot) const
+    {
+        return m_prefix + "uses:" + engine + ':' + QByteArray::number(slot);
+    }
+    QByteArray sweepCursor() const { return m_prefix + "sweep"; }
+    QByteArray sweepTurn() const { return m_prefix + "sweep:turn"; }
+    QByteArray anyAccount() const { return m_prefix + "account:"; } ///< how all keys of accounts begin
+
+    /// How the account stands in keys.
+    QByteArray accountName(const QString &account) const { return encoded(account); }
+
+    /// The account of a name in keys.
+    static QString accountNamed(const QByteArray &name)
+    {
+        return QString::fromUtf8(QByteArray::fromBase64(name, QByteArray::Base64UrlEncoding));
+    }
 
 private:
     static QByteArray encoded(const QString &text)

@@ -2,9 +2,11 @@
 #include "limits/policy.h"
 
 #include <QtCore/QLocale>
+#include <QtCore/QRegularExpression>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace Qt::StringLiterals;
 
@@ -13,6 +15,8 @@ namespace tidekeeper::limits {
 namespace {
 
 constexpr qint64 largestLimit = 1'000'000'000;
+constexpr qint64 largestDayBudget = 1'000'000'000'000;
+constexpr qint64 mostPlaces = 1'000;
 constexpr qint64 minuteMs = 60'000;
 constexpr int slowestPaceDivisor = 4; // a bucket may be slowed down to a quarter of its refill
 
@@ -42,11 +46,53 @@ public:
         return 0;
     }
 
-    bool flag(QLatin1StringView key)
+    bool flag(QLatin1StringView key, std::optional<bool> fallback = std::nullopt)
     {
+        if (m_json[key].isUndefined() && fallback)
+            return *fallback;
         if (!m_json[key].isBool())
             fault(key, u"must be true or false."_s);
         return m_json[key].toBool();
+    }
+
+    Policy::DayAction dayAction()
+    {
+        const auto key = "day_action"_L1;
+        const QString word = m_json[key].toString(m_json[key].isUndefined() ? u"warn"_s : QString());
+        if (word == "refuse-bulk"_L1)
+            return Policy::DayAction::RefuseBulk;
+        if (word == "refuse"_L1)
+            return Policy::DayAction::Refuse;
+        if (word != "warn"_L1)
+            fault(key, u"must be \"warn\", \"refuse-bulk\" or \"refuse\"."_s);
+        return Policy::DayAction::Warn;
+    }
+
+    QByteArray zone(QLatin1StringView key, const QByteArray &fallback)
+    {
+        if (m_json[key].isUndefined())
+            return fallback;
+        const QByteArray name = m_json[key].toString().toUtf8();
+        if (!name.isEmpty() && core::Zone::find(name))
+            return name;
+        fault(key, u"must be an IANA time zone such as America/Los_Angeles."_s);
+        return fallback;
+    }
+
+    QHash<QString, QByteArray> families(QLatin1StringView key)
+    {
+        static const QRegularExpression form(u"^[a-z][a-z0-9_]{0,31}$"_s);
+        QHash<QString, QByteArray> families;
+        const QJsonObject object = m_json[key].toObject();
+        bool isSound = m_json[key].isUndefined() || m_json[key].isObject();
+        for (auto method = object.begin(); method != object.end(); ++method) {
+            isSound = isSound && form.match(method->toString()).hasMatch();
+            families.insert(method.key(), method->toString().toLatin1());
+        }
+        if (!isSound)
+            fault(key,
+                  u"must be an object of families by method; a family has a-z, 0-9 and _, at most 32."_s);
+        return families;
     }
 
     void fault(QLatin1StringView key, const QString &what)
@@ -102,7 +148,13 @@ Result<Policy> Policy::from(const QJsonObject &json)
     policy.largestSingleCost = reader.wholeNumber("largest_single_cost"_L1, 0, largestLimit, 0);
     policy.keyTtlMs = reader.wholeNumber("key_ttl_ms"_L1, 1, 1'000'000'000'000, policy.keyTtlMs);
     policy.failOpen = reader.flag("fail_open"_L1);
+    policy.localFallback = reader.flag("local_fallback"_L1, policy.localFallback);
     policy.enforce = reader.flag("enforce"_L1);
+    policy.dayBudget = reader.wholeNumber("day_budget"_L1, 0, largestDayBudget, 0);
+    policy.dayAction = reader.dayAction();
+    policy.dayZone = reader.zone("day_zone"_L1, policy.dayZone);
+    policy.places = reader.wholeNumber("slots"_L1, 1, mostPlaces, policy.places);
+    policy.families = reader.families("method_families"_L1);
 
     const qint64 shortest = std::max(shortestTtlMs(policy.account), shortestTtlMs(policy.project));
     if (policy.keyTtlMs <= shortest) {
@@ -150,27 +202,36 @@ QStringList Policy::warnings(const QString &projectName) const
     return sentences;
 }
 
-QByteArrayList Policy::arguments() const
+QuotaDay Policy::dayAt(qint64 nowMs) const
 {
-    const auto n = [](qint64 value) { return QByteArray::number(value); };
-    return {
-        "account_capacity_milli",
-        n(account.capacity * 1000),
-        "account_refill_per_minute",
-        n(account.refillPerMinute),
-        "account_reserve_milli",
-        n(account.reserveMilli),
-        "project_capacity_milli",
-        n(project.capacity * 1000),
-        "project_refill_per_minute",
-        n(project.refillPerMinute),
-        "project_reserve_milli",
-        n(project.reserveMilli),
-        "key_ttl_ms",
-        n(keyTtlMs),
-        "enforce",
-        n(enforce ? 1 : 0),
+    return QuotaDay::at(nowMs, *core::Zone::find(dayZone));
+}
+
+QByteArrayList Policy::arguments(qint64 nowMs) const
+{
+    const QuotaDay day = dayAt(nowMs);
+    const std::pair<const char *, qint64> fields[] = {
+        {"account_capacity_milli", account.capacity * 1000},
+        {"account_refill_per_minute", account.refillPerMinute},
+        {"account_reserve_milli", account.reserveMilli},
+        {"account_published", account.published},
+        {"project_capacity_milli", project.capacity * 1000},
+        {"project_refill_per_minute", project.refillPerMinute},
+        {"project_reserve_milli", project.reserveMilli},
+        {"project_published", project.published},
+        {"key_ttl_ms", keyTtlMs},
+        {"enforce", enforce ? 1 : 0},
+        {"slots", places},
+        {"day_budget", dayBudget},
+        {"day_action", qint64(dayAction)},
+        {"day_start_us", day.startMs * 1000},
+        {"day_end_us", day.endMs * 1000},
+        {"day_after_us", day.afterMs * 1000},
     };
+    QByteArrayList arguments;
+    for (const auto &[name, value] : fields)
+        arguments << name << QByteArray::number(value);
+    return arguments;
 }
 
 } // namespace tidekeeper::limits

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/result.h"
+#include "limits/quotaday.h"
 
 #include <QtCore/QByteArrayList>
+#include <QtCore/QHash>
 #include <QtCore/QJsonObject>
 #include <QtCore/QStringList>
 
@@ -27,7 +29,15 @@ struct Policy {
     qint64 sendSlackMs = 2'000;
     qint64 largestSingleCost = 0; ///< units that one call of the API may cost; 0 = unknown
     bool failOpen = true;
+    bool localFallback = true; ///< what passes without Redis is still bounded, by this engine alone
     bool enforce = true;
+
+    enum class DayAction : quint8 { Warn, RefuseBulk, Refuse };
+    qint64 dayBudget = 0; ///< units a day for the project; 0 = none
+    DayAction dayAction = DayAction::Warn; ///< when it is spent; renewals pass always
+    QByteArray dayZone = "UTC"; ///< IANA, exists
+    qint64 places = 10; ///< that one account may hold at once
+    QHash<QString, QByteArray> families; ///< by method
 
     /// From the form that Buckets::publish takes; invalid_policy with the field.
     static Result<Policy> from(const QJsonObject &json);
@@ -38,8 +48,13 @@ struct Policy {
     /// What is allowed but not wise, one sentence each.
     QStringList warnings(const QString &projectName) const;
 
-    /// The arguments of tidekeeper_publish_v1.
-    QByteArrayList arguments() const;
+    /// What kind of call a method is; empty when a freeze of a family never concerns it.
+    QByteArray familyOf(const QString &method) const { return families.value(method); }
+
+    QuotaDay dayAt(qint64 nowMs) const;
+
+    /// The arguments of tidekeeper_publish_v1; nowMs tells which day the budget is of.
+    QByteArrayList arguments(qint64 nowMs) const;
 };
 
 } // namespace tidekeeper::limits

@@ -9,4 +9,7 @@ namespace tidekeeper::limits {
 /// is invalid_request with the field; its text never repeats the account.
 Status checkQuota(const QuotaRequest &request);
 
+/// Whether a normalized account can be one: not empty, at most 320 bytes, no white space, no control characters.
+Status checkAccount(const QString &account);
+
 } // namespace tidekeeper::limits

@@ -10,8 +10,6 @@ namespace tidekeeper::limits {
 
 namespace {
 
-constexpr qsizetype decisionItems = 9;
-
 template<std::size_t N>
 bool startsWithOneOf(const QByteArray &text, const std::array<QByteArrayView, N> &codes)
 {
@@ -28,17 +26,29 @@ constexpr std::array<QByteArrayView, 5> notExecuted{"LOADING", "MOVED", "ASK", "
 constexpr std::array<QByteArrayView, 6> away{"OOM",        "READONLY",   "MISCONF",
                                              "MASTERDOWN", "NOREPLICAS", "BUSY"};
 
+bool hasShape(const redis::Value &value, qsizetype items)
+{
+    return items == 0 ? value.type == redis::Value::Type::Integer : value.items.size() == items;
+}
+
+QString textOf(const Result<redis::Value> &answer)
+{
+    if (!answer)
+        return answer.error().text;
+    return answer->isError() ? QString::fromUtf8(answer->text) : u"the answer has another shape"_s;
+}
+
 } // namespace
 
-AnswerKind kindOf(const Result<redis::Value> &answer)
+AnswerKind kindOf(const Result<redis::Value> &answer, qsizetype items)
 {
     if (!answer)
         return isTransport(answer.error().code) ? AnswerKind::Away : AnswerKind::Broken;
     if (!answer->isError())
-        return answer->items.size() == decisionItems ? AnswerKind::Decision : AnswerKind::Broken;
+        return hasShape(*answer, items) ? AnswerKind::Answer : AnswerKind::Broken;
     if (answer->text.startsWith("TKARG"))
         return AnswerKind::Argument;
-    if (answer->text.startsWith("TKPOLICY"))
+    if (answer->text.startsWith("TKPOLICY") || answer->text.startsWith("WRONGTYPE"))
         return AnswerKind::NoPolicy;
     if (startsWithOneOf(answer->text, notExecuted))
         return AnswerKind::NotExecuted;
@@ -51,6 +61,18 @@ Error argumentError(const QByteArray &text)
     return Error::failure(u"invalid_request"_s,
                           u"\"%1\" %2."_s.arg(sentence.section(u' ', 0, 0), sentence.section(u' ', 1)),
                           {{u"field"_s, sentence.section(u' ', 0, 0)}});
+}
+
+Error failureOf(AnswerKind kind, const Result<redis::Value> &answer)
+{
+    if (kind == AnswerKind::Argument)
+        return argumentError(answer->text);
+    const QString why = kind == AnswerKind::Away ? u"Redis cannot decide now: %1."_s
+                                                 : u"The limiter's own functions failed in Redis: %1."_s;
+    QString what = textOf(answer);
+    if (what.endsWith(u'.'))
+        what.chop(1);
+    return Error::failure(u"limiter_unavailable"_s, why.arg(what));
 }
 
 } // namespace tidekeeper::limits

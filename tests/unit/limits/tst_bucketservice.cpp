@@ -415,10 +415,10 @@ void TestBucketService::countsOutcomes()
     acquire(bulk);
     acquire(bulk);
     acquire(request(1'000));
-    const auto &outcomes = m_buckets->outcomes();
-    QCOMPARE(outcomes.at({u"gmail"_s, u"bulk"_s, u"granted"_s}), 1);
-    QCOMPARE(outcomes.at({u"gmail"_s, u"bulk"_s, u"account"_s}), 1);
-    QCOMPARE(outcomes.at({u"gmail"_s, u"realtime"_s, u"never"_s}), 1);
+    const Usage usage = m_buckets->usage().value(u"gmail"_s);
+    QCOMPARE(usage.decisions.at({u"bulk"_s, u"granted"_s}), 1);
+    QCOMPARE(usage.decisions.at({u"bulk"_s, u"account"_s}), 1);
+    QCOMPARE(usage.decisions.at({u"realtime"_s, u"never"_s}), 1);
 }
 
 QTEST_GUILESS_MAIN(TestBucketService)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "limits/quotacaller.h"
+
+#include <QtCore/QPointer>
+
+namespace tidekeeper::limits {
+
+class BucketService;
+
+/// One acquire on its way.
+struct AcquireCall final : QuotaCall {
+    /// The request is checked, its account normalized and its lane filled in.
+    AcquireCall(BucketService *owner, std::shared_ptr<Project> where, const QuotaRequest &request,
+                QuotaReply *whom, qint64 nowMonotonicMs);
+
+    void ended(AnswerKind kind, const Result<redis::Value> &answer) override;
+
+    /// What the answer of Redis says; for a hold with the place.
+    QuotaAnswer decision(const redis::Value &value) const;
+    /// Names this charge: the same for a request that repeats its id, whichever engine it asks.
+    QString grantId(qint64 nowUs, bool degraded) const;
+
+    QPointer<BucketService> service;
+    QString account;
+    QString lane;
+    QString caller;
+    QString id;
+    qint64 cost; ///< units
+    QuotaReply *reply;
+    bool clockCorrected = false;
+};
+
+} // namespace tidekeeper::limits

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "limits/feedback.h"
+
+#include "limits/units.h"
+#include "redis/callbackawaiter.h"
+
+#include <functional>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::limits {
+
+namespace {
+
+constexpr qint64 answerMs = 500;
+
+/// A call whose end is awaited.
+struct AwaitedCall final : QuotaCall {
+    std::function<void(Result<redis::Value>)> done;
+
+    void ended(AnswerKind kind, const Result<redis::Value> &answer) override
+    {
+        done(kind == AnswerKind::Answer ? answer : fail(failureOf(kind, answer)));
+    }
+};
+
+QJsonObject nothingBack(const QString &reason)
+{
+    QString text = u"This grant charged nothing, so there is nothing to give back."_s;
+    if (reason == "degraded"_L1)
+        text = u"This grant was made without Redis, whose buckets it never charged."_s;
+    else if (reason == "already"_L1)
+        text = u"This grant was given back before; that happens once."_s;
+    else if (reason == "late"_L1)
+        text = u"A grant can be given back within 60 s; this one is older."_s;
+    return {{u"refunded"_s, false},
+            {u"account_units"_s, 0},
+            {u"project_units"_s, 0},
+            {u"reason"_s, reason},
+            {u"text"_s, text}};
+}
+
+} // namespace
+
+QCoro::Task<Result<QJsonObject>> Feedback::report(QString limiter, QJsonObject json)
+{
+    const Result<Verdict> verdict = Verdict::from(limiter, json);
+    if (!verdict)
+        co_return fail(verdict.error());
+    const auto project = projectOf(limiter, verdict->project);
+    if (!project)
+        co_return fail(project.error());
+
+    const Keys &names = (*project)->keys;
+    const QByteArrayList keys{names.account(verdict->account), names.project(), names.policy()};
+    const Result<redis::Value> answer =
+        co_await ask(*project, "tidekeeper_report_v1", keys, verdict->arguments(), 5);
+    if (!answer)
+        co_return fail(answer.error());
+    Usage &usage = m_usage[limiter];
+    ++usage.reports[verdict->rate ? verdict->scope : u"ok"_s];
+    if (verdict->isChargedButRefused())
+        usage.chargedButRefused.add(verdict->grant->cost);
+    const auto item = [&answer](qsizetype i) { return answer->items[i].toInteger(); };
+    co_return QJsonObject{{u"frozen_until"_s, (item(1) + 999) / 1'000},
+                          {u"retry_after_ms"_s, item(2)},
+                          {u"pace"_s, double(item(3)) / 1'000}};
+}
+
+QCoro::Task<Result<QJsonObject>> Feedback::refund(QString limiter, QString grantId)
+{
+    const Result<Grant> grant = grantFrom(limiter, grantId);
+    if (!grant)
+        co_return fail(grant.error());
+    const auto project = projectOf(limiter, grant->project);
+    if (!project)
+        co_return fail(project.error());
+    if (grant->degraded || grant->cost == 0)
+        co_return nothingBack(grant->degraded ? u"degraded"_s : u"free"_s);
+
+    const Keys &names = (*project)->keys;
+    QByteArrayList keys{names.account(grant->account), names.project(), names.policy(),
+                        names.refund(grant->account, grant->nowUs)};
+    if (!grant->id.isEmpty())
+        keys.append(names.id(grant->account, grant->id));
+    const QByteArrayList charge{QByteArray::number(grant->cost), QByteArray::number(grant->nowUs)};
+    const Result<redis::Value> answer = co_await ask(*project, "tidekeeper_refund_v1", keys, charge, 5);
+    if (!answer)
+        co_return fail(answer.error());
+    if (answer->items[0].toInteger() == 0)
+        co_return nothingBack(QString::fromLatin1(answer->items[3].text));
+    const qint64 accountUnits = wholeUnits(answer->items[1].toInteger());
+    m_usage[limiter].refunds.add(accountUnits);
+    co_return QJsonObject{{u"refunded"_s, true},
+                          {u"account_units"_s, accountUnits},
+                          {u"project_units"_s, wholeUnits(answer->items[2].toInteger())},
+                          {u"reason"_s, QString()}};
+}
+
+QCoro::Task<Result<QJsonObject>> Feedback::release(QString limiter, QString holdId)
+{
+    const Result<Hold> hold = holdFrom(limiter, holdId);
+    if (!hold)
+        co_return fail(hold.error());
+    const auto project = projectOf(limiter, hold->project);
+    if (!project)
+        co_return fail(project.error());
+    const QByteArrayList keys{(*project)->keys.places(hold->accountName)};
+    const QByteArrayList places{hold->place.toUtf8()};
+    const Result<redis::Value> answer = co_await ask(*project, "tidekeeper_release_v1", keys, places, 0);
+    if (!answer)
+        co_return fail(answer.error());
+    co_return QJsonObject{{u"released"_s, answer->integer == 1}};
+}
+
+Result<std::shared_ptr<Project>> Feedback::projectOf(const QString &limiter, const QString &name) const
+{
+    if (m_projects.of(limiter).isEmpty())
+        return fail(u"unknown_limiter"_s, u"There is no limiter of this name with buckets."_s);
+    std::shared_ptr<Project> project = m_projects.find(limiter, name);
+    if (!project)
+        return fail(Projects::unknown());
+    return project;
+}
+
+QCoro::Task<Result<redis::Value>> Feedback::ask(std::shared_ptr<Project> project, QByteArray function,
+                                                QByteArrayList keys, QByteArrayList arguments,
+                                                qsizetype items)
+{
+    const auto call = std::make_shared<AwaitedCall>();
+    call->project = std::move(project);
+    call->function = std::move(function);
+    call->keys = std::move(keys);
+    call->arguments = std::move(arguments);
+    call->items = items;
+    call->endMs = m_clock.monotonicMs() + answerMs;
+    auto ended = redis::awaitCallback<Result<redis::Value>>([this, &call](auto done) {
+        call->done = std::move(done);
+        m_caller.send(call);
+    });
+    Result<redis::Value> answer = co_await ended;
+    co_return answer;
+}
+
+} // namespace tidekeeper::limits

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "limits/quotacaller.h"
+#include "limits/usage.h"
+#include "limits/verdict.h"
+
+#include <tidekeeper/services.h>
+
+namespace tidekeeper::limits {
+
+/// What comes back after a decision: what the API said, quota that was not used, places. These need Redis: while it is
+/// away they fail with limiter_unavailable, and the caller may ask again. Thread of the connection.
+class Feedback {
+public:
+    Feedback(QuotaCaller &caller, const Projects &projects, const Clock &clock, QMap<QString, Usage> &usage)
+        : m_caller(caller), m_projects(projects), m_clock(clock), m_usage(usage)
+    { }
+
+    /// As BucketFeedback::report.
+    QCoro::Task<Result<QJsonObject>> report(QString limiter, QJsonObject verdict);
+    /// As BucketService has them.
+    QCoro::Task<Result<QJsonObject>> refund(QString limiter, QString grantId);
+    QCoro::Task<Result<QJsonObject>> release(QString limiter, QString holdId);
+
+private:
+    Result<std::shared_ptr<Project>> projectOf(const QString &limiter, const QString &name) const;
+    QCoro::Task<Result<redis::Value>> ask(std::shared_ptr<Project> project, QByteArray function,
+                                          QByteArrayList keys, QByteArrayList arguments, qsizetype items);
+
+    QuotaCaller &m_caller;
+    const Projects &m_projects;
+    const Clock &m_clock;
+    QMap<QString, Usage> &m_usage;
+};
+
+} // namespace tidekeeper::limits
