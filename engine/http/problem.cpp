@@ -34,6 +34,7 @@ constexpr Row table[] = {
     {"invalid_cron", 422},
     {"invalid_duration", 422},
     {"invalid_policy", 422},
+    {"not_supported", 422},
     {"invalid_value", 422},
     {"unknown_zone", 422},
     {"unknown_project", 422},
@@ -48,6 +49,7 @@ constexpr Row table[] = {
     {"redis_timeout", 503},
     {"redis_closed", 503},
     {"functions_refused", 503},
+    {"functions_missing", 503},
     {"queue_unavailable", 503},
     {"stopping", 503},
     {"timeout", 504},
@@ -93,7 +95,23 @@ QString titleOf(int status)
     }
 }
 
+QJsonObject documentOf(int status, const Error &error)
+{
+    QJsonObject document = error.details;
+    document[u"type"_s] = QString(u"urn:tidekeeper:problem:"_s + error.code);
+    document[u"title"_s] = titleOf(status);
+    document[u"status"_s] = status;
+    document[u"code"_s] = error.code;
+    document[u"detail"_s] = error.text;
+    return document;
+}
+
 } // namespace
+
+QJsonObject problemDocument(const Error &error)
+{
+    return documentOf(statusOf(error.code), error);
+}
 
 Response Response::problem(const Error &error)
 {
@@ -102,17 +120,10 @@ Response Response::problem(const Error &error)
 
 Response Response::problem(int status, const Error &error)
 {
-    QJsonObject document = error.details;
-    document[u"type"_s] = QString(u"urn:tidekeeper:problem:"_s + error.code);
-    document[u"title"_s] = titleOf(status);
-    document[u"status"_s] = status;
-    document[u"code"_s] = error.code;
-    document[u"detail"_s] = error.text;
-
     Response response;
     response.status = status;
     response.contentType = "application/problem+json";
-    response.body = QJsonDocument(document).toJson(QJsonDocument::Compact);
+    response.body = QJsonDocument(documentOf(status, error)).toJson(QJsonDocument::Compact);
     const double retryAfterMs = error.details[u"retry_after_ms"_s].toDouble(-1);
     if ((status == 429 || status == 503) && retryAfterMs >= 0)
         response.headers.emplaceBack("Retry-After", QByteArray::number(qint64(retryAfterMs + 999) / 1000));

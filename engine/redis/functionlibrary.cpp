@@ -3,8 +3,10 @@
 
 #include "redis/callbackawaiter.h"
 
+#include <QtCore/QDeadlineTimer>
 #include <QtCore/QFile>
 #include <QtCore/QRegularExpression>
+#include <QtCore/QTimer>
 
 using namespace Qt::StringLiterals;
 
@@ -108,6 +110,49 @@ private:
     std::vector<Done> m_waiting;
 };
 
+/// A call that found no library: the same once more behind the load, its answer in time or `functions_missing`.
+struct FunctionLibrary::Again {
+    std::shared_ptr<Loader> loader;
+    QList<QByteArray> command;
+    int timeoutMs;
+    QDeadlineTimer deadline;
+
+    void afterLoading(RedisConnection::Callback callback) const
+    {
+        // Whoever comes first takes the callback: the end of the time or the end of the load.
+        const auto waiting = std::make_shared<RedisConnection::Callback>(std::move(callback));
+        QTimer::singleShot(int(deadline.remainingTime()), Qt::PreciseTimer, &loader->connection, [waiting] {
+            if (const auto late = std::exchange(*waiting, nullptr))
+                late(fail(missing(u"it was not loaded in time"_s)));
+        });
+        loader->load([again = *this, waiting](const Result<> &loaded) {
+            const auto asking = std::exchange(*waiting, nullptr);
+            if (asking && loaded)
+                again.send(asking);
+            else if (asking)
+                asking(fail(loaded.error()));
+        });
+    }
+
+private:
+    void send(const RedisConnection::Callback &callback) const
+    {
+        auto answered = [callback](Result<Value> reply) {
+            if (!reply && reply.error().code == "redis_timeout"_L1)
+                callback(fail(missing(reply.error().text)));
+            else
+                callback(std::move(reply));
+        };
+        const int leftMs = std::max(1, int(deadline.remainingTime()));
+        loader->connection.send(command, std::move(answered), timeoutMs > 0 ? leftMs : 0);
+    }
+
+    static Error missing(const QString &why)
+    {
+        return {u"functions_missing"_s, u"Redis had lost the function library: %1."_s.arg(why), {}};
+    }
+};
+
 FunctionLibrary::FunctionLibrary(RedisConnection &connection, QByteArray name, QByteArray code)
     : m_loader(std::make_shared<Loader>(connection, std::move(name), std::move(code)))
 { }
@@ -156,15 +201,13 @@ void FunctionLibrary::call(const QByteArray &function, const QList<QByteArray> &
     command.reserve(3 + keys.size() + arguments.size());
     command << "FCALL" << function << QByteArray::number(keys.size()) << keys << arguments;
 
-    auto answered = [loader = m_loader, command, callback = std::move(callback),
-                     timeoutMs](Result<Value> reply) {
-        if (!reply || !isMissing(*reply))
-            return callback(std::move(reply));
-        loader->load([loader, command, callback, timeoutMs](const Result<> &loaded) {
-            if (!loaded)
-                return callback(fail(loaded.error()));
-            loader->connection.send(command, callback, timeoutMs);
-        });
+    const Again again{m_loader, command, timeoutMs,
+                      QDeadlineTimer(timeoutMs > 0 ? timeoutMs : loadTimeoutMs)};
+    auto answered = [again, callback = std::move(callback)](Result<Value> reply) {
+        if (reply && isMissing(*reply))
+            again.afterLoading(callback);
+        else
+            callback(std::move(reply));
     };
     m_loader->connection.send(command, std::move(answered), timeoutMs);
 }

@@ -21,7 +21,9 @@ public:
     QCoro::Task<Result<>> ensureLoaded();
 
     /// FCALL function keys… arguments… with one reload and retry after "Function not found" (which means: not
-    /// executed). The server's other errors come back as Value::Error.
+    /// executed), all within timeoutMs (0: the connection's own, and 2 s for the reload). The server's other errors
+    /// come back as Value::Error. Failures: redis_*, functions_refused, and functions_missing: the library was gone
+    /// and the call did not end in time after that; it may have been executed.
     QCoro::Task<Result<Value>> call(QByteArray function, QList<QByteArray> keys, QList<QByteArray> arguments,
                                     int timeoutMs = 0);
     /// The same for the hot path, without a coroutine frame.
@@ -33,6 +35,7 @@ public:
 
 private:
     class Loader;
+    struct Again;
     std::shared_ptr<Loader> m_loader; ///< shared with the calls under way
 };
 

@@ -20,6 +20,7 @@ QList<QList<QByteArray>> greetingCommands(const Endpoint &endpoint, const QByteA
     if (!clientName.isEmpty())
         commands.append({"CLIENT", "SETNAME", clientName});
     commands.append({"PING"});
+    commands.append({"TIME"});
     return commands;
 }
 
@@ -32,7 +33,7 @@ QString greetingObjection(const QList<QByteArray> &command, const Value &reply)
         return u"the server refuses the user name or password (%1)"_s.arg(text);
     if (command.first() == "SELECT")
         return u"the server refuses the database (%1)"_s.arg(text);
-    // A user without the right to CLIENT or PING is none the worse for it; these replies mean "not now" or
+    // A user without the right to CLIENT, PING or TIME is none the worse for it; these replies mean "not now" or
     // "not you".
     static constexpr std::array objections{"LOADING", "MASTERDOWN", "BUSY ", "NOAUTH",
                                            "ERR max number of clients"};

@@ -6,8 +6,8 @@
 
 namespace tidekeeper::redis {
 
-/// What a new connection says first: AUTH and SELECT when asked for, CLIENT SETNAME, and a PING that shows that
-/// the server serves.
+/// What a new connection says first: AUTH and SELECT when asked for, CLIENT SETNAME, a PING that shows that the server
+/// serves, and TIME.
 QList<QList<QByteArray>> greetingCommands(const Endpoint &endpoint, const QByteArray &clientName);
 
 /// Why the connection is of no use after this reply to that command; empty when it goes on.

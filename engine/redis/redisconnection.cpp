@@ -30,6 +30,11 @@ bool RedisConnection::isReady() const
     return d->state == Private::State::Ready;
 }
 
+std::optional<qint64> RedisConnection::greetedAtUs() const
+{
+    return d->greetedAtUs;
+}
+
 bool RedisConnection::isBreakerOpen() const
 {
     return d->isBreakerOpen;

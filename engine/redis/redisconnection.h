@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace tidekeeper::redis {
 
@@ -49,6 +50,8 @@ public:
 
     bool isReady() const; ///< connected, authenticated, selected
     bool isBreakerOpen() const;
+    /// µs since the epoch by the server's clock when it was greeted, just before ready(); null when it did not say.
+    std::optional<qint64> greetedAtUs() const;
 
     /// Sends one command; commands of one event-loop turn are written together. timeoutMs 0 = the default.
     /// The callback runs exactly once, from the event loop, never from inside send().

@@ -100,6 +100,7 @@ void RedisConnection::Private::connectNow()
     QObject::connect(m_link.get(), &Link::broke, q, [this](const QString &reason) { drop(reason); });
     QObject::connect(m_link.get(), &Link::answered, q, [this] { onAnswered(); });
     QObject::connect(m_link.get(), &Link::expired, q, [this](int commands) { onExpired(commands); });
+    greetedAtUs.reset();
     m_connectTimer.start(options.connectTimeoutMs);
     m_link->open();
 }
@@ -117,6 +118,8 @@ void RedisConnection::Private::greet()
 
 void RedisConnection::Private::judgeGreeting(const QList<QByteArray> &command, const Value &reply)
 {
+    if (command.first() == "TIME" && reply.items.size() == 2)
+        greetedAtUs = reply.items[0].toInteger() * 1'000'000 + reply.items[1].toInteger();
     const QString objection = greetingObjection(command, reply);
     if (!objection.isEmpty())
         drop(objection);

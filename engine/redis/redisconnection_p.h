@@ -33,6 +33,7 @@ public:
     const ConnectionOptions options;
     State state = State::Closed;
     bool isBreakerOpen = false;
+    std::optional<qint64> greetedAtUs;
     qint64 lastLatencyUs = -1;
     QString lastError;
 

@@ -24,11 +24,13 @@ public:
         m_server.listen(path.isEmpty() ? m_folder.filePath(QStringLiteral("server.sock")) : path);
     }
 
-    /// +OK to what a connection says first, +PONG to PING.
+    /// +OK to what a connection says first, +PONG to PING, a time to TIME.
     static QByteArray greet(const QList<QByteArray> &command)
     {
         if (command.first() == "PING")
             return "+PONG\r\n";
+        if (command.first() == "TIME")
+            return "*2\r\n$10\r\n1800000000\r\n$6\r\n123456\r\n";
         return command.first() == "CLIENT" || command.first() == "AUTH" || command.first() == "SELECT"
             ? "+OK\r\n"
             : "";

@@ -166,6 +166,27 @@ private Q_SLOTS:
         QTRY_VERIFY(connection.isReady());
     }
 
+    // A deadline in server time needs the server's clock before the first command.
+    void theGreetingTellsTheServersTime()
+    {
+        bool refuses = false;
+        test::ScriptedServer server([&](const QList<QByteArray> &command) {
+            return refuses && command.first() == "TIME" ? QByteArray("-NOPERM no TIME for you\r\n")
+                                                        : test::ScriptedServer::greet(command);
+        });
+        RedisConnection connection(Endpoint::fromUrl(server.url()).value());
+        std::optional<qint64> atReady;
+        connect(&connection, &RedisConnection::ready, this, [&] { atReady = connection.greetedAtUs(); });
+        connection.open();
+        QVERIFY(QCoro::waitFor(connection.waitReady(5000)));
+        QCOMPARE(atReady, 1'800'000'000'123'456);
+        connection.close();
+        refuses = true;
+        connection.open();
+        QVERIFY(QCoro::waitFor(connection.waitReady(5000)));
+        QVERIFY(!atReady);
+    }
+
     void serverThatLoadsItsDataIsNotReadyYet()
     {
         bool isLoading = true;

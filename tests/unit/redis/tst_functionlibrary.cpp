@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redis/functionlibrary.h"
+#include "scriptedserver.h"
 #include "support/testredis.h"
 
 #include <QtTest/QTest>
@@ -131,6 +132,39 @@ private Q_SLOTS:
         QCOMPARE(failed, 0);
         QCOMPARE(m_server.cli({u"get"_s, u"k"_s}), "200"); // each executed once
         QCOMPARE(loads(), loadsBefore + 1);
+    }
+
+    void aCallEndsInTimeAlthoughTheReloadHangs_data()
+    {
+        QTest::addColumn<bool>("silentToLoad");
+        QTest::newRow("the load") << true;
+        QTest::newRow("the second call") << false;
+    }
+
+    // upstash/ratelimit-js#122, vutran1710/PyrateLimiter#182: the way back must keep the caller's deadline too.
+    void aCallEndsInTimeAlthoughTheReloadHangs()
+    {
+        QFETCH(bool, silentToLoad);
+        int calls = 0;
+        test::ScriptedServer server([&](const QList<QByteArray> &command) -> QByteArray {
+            if (command.first() == "FUNCTION")
+                return silentToLoad ? "" : "$7\r\ntk_test\r\n";
+            if (command.first() == "FCALL")
+                return command[1] == "tk_test_add" && ++calls > 1 ? "" : "-ERR Function not found\r\n";
+            return test::ScriptedServer::greet(command);
+        });
+        RedisConnection connection(Endpoint::fromUrl(server.url()).value());
+        connection.open();
+        QVERIFY(QCoro::waitFor(connection.waitReady(5000)));
+        FunctionLibrary library(connection, "tk_test", codeOfBuild(1));
+        QElapsedTimer timer;
+        timer.start();
+        const Result<Value> reply = QCoro::waitFor(library.call("tk_test_add", {"k"}, {"1"}, 300));
+        QVERIFY2(timer.elapsed() >= 290 && timer.elapsed() < 1500,
+                 qPrintable(QString::number(timer.elapsed())));
+        QVERIFY(!reply);
+        QCOMPARE(reply.error().code, u"functions_missing"_s);
+        QTest::qWait(50); // the load's end finds nobody waiting
     }
 
     void functionThatTheLibraryLacksIsAnErrorReply()
