@@ -50,7 +50,8 @@ void checkInterfaces(PluginRecord &record, QObject &root)
 
 QStringList serviceIids()
 {
-    return iidsOf<Clock, Scheduler, Queue, Accounts, Buckets, Limiters, Tokens, Http, Metrics, Events>();
+    return iidsOf<Clock, Scheduler, Queue, Accounts, Buckets, BucketFeedback, Limiters, Tokens, Http, Metrics,
+                  Events>();
 }
 
 } // namespace tidekeeper::pluginhost

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gmailquotaplugin.h"
 
+#include "decide/policy.h"
 #include "decide/price.h"
+#include "decide/reportrequest.h"
 
 #include <tidekeeper/callback.h>
 
 #include <QtCore/QJsonArray>
+
+#include <algorithm>
 
 using namespace Qt::StringLiterals;
 using namespace tidekeeper;
@@ -16,26 +20,62 @@ namespace {
 
 const QString limiterName = u"gmail"_s;
 
+QStringList textsOf(const QJsonValue &list)
+{
+    QStringList texts;
+    for (const QJsonValue &one : list.toArray())
+        texts.append(one.toString());
+    return texts;
+}
+
+/// What the buckets have to know of an answer.
+QJsonObject verdictOf(const ReportRequest &request, const RateAnswer &answer)
+{
+    QJsonObject verdict{
+        {u"account"_s, request.account},
+        {u"project"_s, request.project},
+        {u"rate"_s, answer.rate},
+        {u"scope"_s, answer.scope},
+        {u"family"_s, answer.family},
+        {u"retry_after_ms"_s, answer.rate ? answer.retryAfterMs : 0},
+        {u"told_limit"_s, answer.toldLimit},
+    };
+    if (!request.grantId.isEmpty())
+        verdict[u"grant_id"_s] = request.grantId;
+    return verdict;
+}
+
+QJsonObject resultOf(const RateAnswer &answer)
+{
+    // Google's page "Resolve errors": begin to retry at least one second after the error.
+    constexpr qint64 earliestRetryMs = 1'000;
+    return {
+        {u"rate"_s, answer.rate},
+        {u"scope"_s, answer.scope},
+        {u"family"_s, answer.family},
+        {u"reason"_s, answer.reason},
+        {u"retryable"_s, answer.retryable},
+        {u"retry_after_ms"_s, answer.retryable ? std::max(answer.retryAfterMs, earliestRetryMs) : 0},
+        {u"text"_s, answer.sentence},
+    };
+}
+
 } // namespace
 
 Status GmailQuotaPlugin::initialize(Host *host)
 {
     m_host = host;
     m_buckets = service<Buckets>(host);
-    m_settings = host->configuration();
-    const QJsonObject projects = host->projects();
-    for (auto project = projects.begin(); project != projects.end(); ++project) {
-        ProjectQuota quota;
-        if (const Status status = quotaOf(project.key(), project->toObject(), &quota); !status.ok())
-            return status;
-        m_projects.insert(project.key(), quota);
-    }
-    return Status::success();
+    m_feedback = service<BucketFeedback>(host);
+    m_clock = service<Clock>(host);
+    const Status status = settingsOf(host->configuration(), host->projects(), &m_configured);
+    m_settings = std::make_shared<Settings>(m_configured);
+    return status;
 }
 
 void GmailQuotaPlugin::start(Reply *reply)
 {
-    publishNext(m_projects.keys(), reply);
+    publishNext(m_settings->projects.keys(), reply);
 }
 
 void GmailQuotaPlugin::stop(Reply *reply)
@@ -43,7 +83,8 @@ void GmailQuotaPlugin::stop(Reply *reply)
     reply->finish(Status::success(), {});
 }
 
-/// One project after the other; a policy that is refused ends the start with its sentence.
+/// One project after the other, as it is in force when its turn comes; a policy that is refused ends it with its
+/// sentence.
 void GmailQuotaPlugin::publishNext(QStringList projects, Reply *reply)
 {
     if (projects.isEmpty()) {
@@ -56,50 +97,33 @@ void GmailQuotaPlugin::publishNext(QStringList projects, Reply *reply)
             reply->finish(status, {});
             return;
         }
-        QStringList &warnings = m_warnings[project];
-        for (const QJsonValue warning : result["warnings"_L1].toArray()) {
-            warnings.append(warning.toString());
-            m_host->log(2, warnings.last());
-        }
+        takeWarnings(project, textsOf(result["warnings"_L1]));
         publishNext(projects, reply);
     };
-    m_buckets->publish(limiterName, project, policyOf(m_projects.value(project)), whenDone(this, published));
+    const QJsonObject policy = policyOf(m_settings->section, m_settings->projects[project]);
+    m_buckets->publish(limiterName, project, policy, whenDone(this, published));
 }
 
-QJsonObject GmailQuotaPlugin::policyOf(const ProjectQuota &quota) const
+/// New ones are logged.
+void GmailQuotaPlugin::takeWarnings(const QString &project, const QStringList &warnings)
 {
-    return {
-        {u"account_capacity"_s, quota.accountCapacity},
-        {u"account_refill_per_minute"_s, quota.accountRefill},
-        {u"project_capacity"_s, quota.projectCapacity},
-        {u"project_refill_per_minute"_s, quota.projectRefill},
-        {u"published_account"_s, quota.publishedAccount},
-        {u"published_project"_s, quota.publishedProject},
-        {u"largest_single_cost"_s, quota.costs.dearest().cost},
-        {u"bulk_reserve"_s, m_settings["bulk_reserve"_L1]},
-        {u"project_bulk_reserve"_s, m_settings["project_bulk_reserve"_L1]},
-        {u"key_ttl_ms"_s, m_settings["key_ttl"_L1]},
-        {u"send_slack_ms"_s, m_settings["send_slack"_L1]},
-        {u"fail_open"_s, m_settings["fail_open"_L1]},
-        {u"enforce"_s, m_settings["enforce"_L1]},
-    };
+    const QStringList before = std::exchange(m_warnings[project], warnings);
+    for (const QString &warning : warnings) {
+        if (!before.contains(warning))
+            m_host->log(2, warning);
+    }
 }
 
 QJsonObject GmailQuotaPlugin::describe() const
 {
-    QJsonObject projects;
-    for (auto quota = m_projects.begin(); quota != m_projects.end(); ++quota) {
-        QJsonObject project = policyOf(*quota);
-        project[u"preset"_s] = quota->preset;
-        project[u"warnings"_s] = QJsonArray::fromStringList(m_warnings.value(quota.key()));
-        projects[quota.key()] = project;
-    }
-    return {
-        {u"name"_s, limiterName},
-        {u"enforce"_s, m_settings["enforce"_L1]},
-        {u"fail_open"_s, m_settings["fail_open"_L1]},
-        {u"projects"_s, projects},
-    };
+    return gmailquota::describe(*m_settings, m_warnings);
+}
+
+Status GmailQuotaPlugin::unknownProject() const
+{
+    const QString text = u"There is no project of this name; configured are: %1."_s;
+    return Status::failure(u"unknown_project"_s, text.arg(m_settings->projects.keys().join(u", "_s)),
+                           {{u"field"_s, u"project"_s}});
 }
 
 void GmailQuotaPlugin::acquire(const QuotaRequest &request, QuotaReply *reply)
@@ -107,12 +131,9 @@ void GmailQuotaPlugin::acquire(const QuotaRequest &request, QuotaReply *reply)
     QuotaRequest priced = request;
     if (priced.project.isEmpty())
         priced.project = u"default"_s;
-    const auto quota = m_projects.constFind(priced.project);
-    if (quota == m_projects.constEnd()) {
-        const QString text = u"There is no project of this name; configured are: %1."_s;
-        reply->finish(Status::failure(u"unknown_project"_s, text.arg(m_projects.keys().join(u", "_s)),
-                                      {{u"field"_s, u"project"_s}}),
-                      {});
+    const auto quota = m_settings->projects.constFind(priced.project);
+    if (quota == m_settings->projects.constEnd()) {
+        reply->finish(unknownProject(), {});
         return;
     }
     if (const Status status = price(quota->costs, request, &priced.cost); !status.ok()) {
@@ -120,6 +141,67 @@ void GmailQuotaPlugin::acquire(const QuotaRequest &request, QuotaReply *reply)
         return;
     }
     m_buckets->acquire(limiterName, priced, reply);
+}
+
+void GmailQuotaPlugin::report(const QJsonObject &answer, Reply *reply)
+{
+    ReportRequest request;
+    if (const Status status = readReport(answer, &request); !status.ok()) {
+        reply->finish(status, {});
+        return;
+    }
+    if (!m_settings->projects.contains(request.project)) {
+        reply->finish(unknownProject(), {});
+        return;
+    }
+    const RateAnswer meaning = classify(request.answer, m_clock->nowMs());
+    QJsonObject result = resultOf(meaning);
+    if (!meaning.rate && !meaning.admitted) {
+        reply->finish(Status::success(), result);
+        return;
+    }
+    const auto learned = [=](const Status &status, const QJsonObject &state) mutable {
+        if (meaning.rate)
+            result[u"retry_after_ms"_s] = state["retry_after_ms"_L1];
+        result[u"frozen_until"_s] = state["frozen_until"_L1];
+        result[u"pace"_s] = state["pace"_L1];
+        reply->finish(status, status.ok() ? result : QJsonObject());
+    };
+    m_feedback->report(limiterName, verdictOf(request, meaning), whenDone(this, learned));
+}
+
+void GmailQuotaPlugin::adjust(const QJsonObject &changes, bool dryRun, Reply *reply)
+{
+    const auto wanted = std::make_shared<Settings>(m_configured);
+    const Status status = gmailquota::adjust(changes, wanted.get());
+    if (!status.ok() || dryRun) {
+        reply->finish(status, {});
+        return;
+    }
+    takeOver(wanted, reply);
+}
+
+/// A policy that the buckets refuse all the same takes everything back, unless something newer came meanwhile.
+void GmailQuotaPlugin::takeOver(const SharedSettings &wanted, Reply *reply)
+{
+    const SharedSettings before = std::exchange(m_settings, wanted);
+    QStringList changed;
+    for (const QString &project : wanted->projects.keys()) {
+        if (policyOf(wanted->section, wanted->projects[project])
+            != policyOf(before->section, before->projects[project]))
+            changed.append(project);
+    }
+    const auto published = [=, this](const Status &status, const QJsonObject &) {
+        if (status.ok() || m_settings != wanted) {
+            reply->finish(status, {});
+            return;
+        }
+        m_settings = before;
+        const Status refused = Status::failure(u"invalid_settings"_s, status.text, status.details);
+        publishNext(changed,
+                    whenDone(this, [=](const Status &, const QJsonObject &) { reply->finish(refused, {}); }));
+    };
+    publishNext(changed, whenDone(this, published));
 }
 
 } // namespace gmailquota
