@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "limits/activeaccounts.h"
+
+#include <algorithm>
+
+using namespace Qt::StringLiterals;
+
+namespace tidekeeper::limits {
+
+namespace {
+
+constexpr qint64 forgottenAfterMs = 70'000; // no slot of the last minute has anything of it then
+constexpr qint64 fullIsToldAgainAfterMs = 60'000;
+constexpr qint64 lateMs = 2'000; // a decision may arrive this long after the second it was made in
+constexpr int mostCallers = 50;
+const QString otherCallers = u"other"_s;
+
+const std::array<QString, 3> lanes{u"realtime"_s, u"bulk"_s, u"renewal"_s};
+
+quint8 laneIndex(const QString &lane)
+{
+    const auto found = std::find(lanes.begin(), lanes.end(), lane);
+    return found == lanes.end() ? 0 : quint8(found - lanes.begin());
+}
+
+qint64 msToFill(qint64 missingMilli, qint64 refillPerMinute)
+{
+    return missingMilli <= 0 ? 0 : (missingMilli * 60 + refillPerMinute - 1) / refillPerMinute;
+}
+
+template<typename Uses>
+void count(Uses *uses, qint64 slot, quint8 lane, quint8 caller, qint64 units)
+{
+    for (auto &use : *uses) {
+        if (use.slot == slot && use.lane == lane && use.caller == caller) {
+            use.units += units;
+            ++use.calls;
+            return;
+        }
+    }
+    uses->append({slot, lane, caller, units, 1});
+}
+
+} // namespace
+
+void ActiveAccounts::decided(const Decision &decision)
+{
+    Entry *entry = entryOf(decision.accountKey);
+    if (!entry || (decision.mayBeRepeated && decision.nowUs <= entry->decidedUs))
+        return;
+    const qint64 nowMs = decision.nowUs / 1000;
+    entry->decidedUs = decision.nowUs;
+    entry->fullAtMs =
+        nowMs + msToFill(decision.capacityMilli - decision.levelMilli, decision.refillPerMinute);
+    entry->hasNewLevel = true;
+    if (decision.refused)
+        return;
+    const quint8 lane = laneIndex(decision.lane);
+    const quint8 caller = callerIndex(decision.caller);
+    count(&entry->uses, slotOf(nowMs), lane, caller, decision.grantedUnits);
+    count(&m_all, slotOf(nowMs), lane, caller, decision.grantedUnits);
+    entry->hasNewUses = true;
+    m_allIsNew = true;
+}
+
+void ActiveAccounts::emptied(const QByteArray &accountKey, qint64 capacityMilli, qint64 refillPerMinute,
+                             qint64 nowUs)
+{
+    if (Entry *entry = entryOf(accountKey)) {
+        entry->decidedUs = nowUs;
+        entry->fullAtMs = nowUs / 1000 + msToFill(capacityMilli, refillPerMinute);
+        entry->hasNewLevel = true;
+    }
+}
+
+ActiveAccounts::Entry *ActiveAccounts::entryOf(const QByteArray &accountKey)
+{
+    Part &part = m_parts[qHash(accountKey) % partCount];
+    const auto found = part.find(accountKey);
+    if (found != part.end())
+        return &*found;
+    if (m_size >= mostAccounts)
+        return nullptr;
+    ++m_size;
+    return &part[accountKey];
+}
+
+quint8 ActiveAccounts::callerIndex(const QString &caller)
+{
+    const auto known = m_callerIndices.constFind(caller);
+    if (known != m_callerIndices.constEnd())
+        return *known;
+    if (m_callers.size() >= mostCallers - 1 && caller != otherCallers)
+        return callerIndex(otherCallers);
+    m_callers.append(caller);
+    return m_callerIndices[caller] = quint8(m_callers.size() - 1);
+}
+
+ActiveAccounts::Changes ActiveAccounts::takeChanges(int part, int most, qint64 nowMs)
+{
+    Changes changes;
+    Part &accounts = m_parts[size_t(part)];
+    int taken = 0;
+    for (auto account = accounts.begin(); account != accounts.end();) {
+        Entry &entry = *account;
+        if (entry.hasNewLevel || entry.hasNewUses) {
+            if (++taken > most) {
+                changes.hasMore = true;
+                break;
+            }
+            takeFrom(account.key(), entry, nowMs, &changes);
+        } else if (nowMs - entry.decidedUs / 1000 > forgottenAfterMs) {
+            account = accounts.erase(account);
+            --m_size;
+            continue;
+        }
+        ++account;
+    }
+    if (part == 0 && m_allIsNew) {
+        takeUses("*", m_all, nowMs, &changes);
+        m_allIsNew = false;
+    }
+    return changes;
+}
+
+void ActiveAccounts::takeFrom(const QByteArray &accountKey, Entry &entry, qint64 nowMs, Changes *changes)
+{
+    const QByteArray account = accountKey.mid(accountKey.lastIndexOf(':') + 1);
+    // Who is full again by now only has to be told from time to time: there may be a great many of them.
+    const bool isKnownAsFull = entry.indexedAtMs != 0 && entry.indexedFullAtMs <= nowMs
+        && nowMs - entry.indexedAtMs < fullIsToldAgainAfterMs;
+    if (entry.hasNewLevel && !(entry.fullAtMs <= nowMs && isKnownAsFull)) {
+        changes->index << QByteArray::number(entry.fullAtMs) << account;
+        entry.indexedFullAtMs = entry.fullAtMs;
+        entry.indexedAtMs = nowMs;
+    }
+    if (entry.hasNewUses)
+        takeUses(account, entry.uses, nowMs, changes);
+    entry.hasNewLevel = false;
+    entry.hasNewUses = false;
+}
+
+/// Counts of a slot that is over are final: they are written once more and forgotten here.
+void ActiveAccounts::takeUses(const QByteArray &field, SlotUses &uses, qint64 nowMs, Changes *changes) const
+{
+    QHash<qint64, std::vector<Use>> bySlot;
+    for (const SlotUse &use : uses)
+        bySlot[use.slot].push_back({lanes[use.lane], m_callers[use.caller], use.units, use.calls});
+    for (auto slot = bySlot.cbegin(); slot != bySlot.cend(); ++slot)
+        changes->usesBySlot[slot.key()] << field << toText(*slot);
+    const auto isOver = [nowMs](const SlotUse &use) { return use.slot < slotOf(nowMs - lateMs); };
+    uses.erase(std::remove_if(uses.begin(), uses.end(), isOver), uses.end());
+}
+
+} // namespace tidekeeper::limits
