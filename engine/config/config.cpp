@@ -16,6 +16,7 @@ namespace tidekeeper::config {
 namespace {
 
 constexpr qint64 largestUnits = 1'000'000'000; // per minute or as capacity
+constexpr qint64 largestDayUnits = 1'000'000'000'000;
 
 void checkFile(SectionReader &section, const QString &key, const QString &path)
 {
@@ -88,6 +89,46 @@ ClientConfig readClient(SectionReader section)
     return client;
 }
 
+void takeGiven(const QString &key, const QJsonValue &value, QJsonObject &limits)
+{
+    if (!value.isUndefined())
+        limits.insert(key, value);
+}
+
+/// What only the preset "custom" may say, because elsewhere limits and costs travel together.
+void readCustom(SectionReader &section, bool isCustom, QJsonObject &limits)
+{
+    QJsonObject given;
+    takeGiven(u"costs"_s, section.choice(u"costs"_s, {u"gmail-2026"_s, u"gmail-legacy"_s}), given);
+    for (const QString &key : {u"published_account"_s, u"published_project"_s})
+        takeGiven(key, section.wholeNumber(key, 0, largestUnits), given);
+    for (auto it = given.begin(); it != given.end(); ++it) {
+        if (isCustom)
+            limits.insert(it.key(), it.value());
+        else
+            section.fault(it.key(), u"belongs to preset = \"custom\": set that, or leave this out."_s);
+    }
+}
+
+/// The keys that were written, for the limiter.
+QJsonObject readLimits(SectionReader &section, const QString &preset)
+{
+    const bool isCustom = preset == "custom"_L1;
+    QJsonObject limits;
+    for (const QString &key : {u"account_capacity"_s, u"account_refill_per_minute"_s, u"project_capacity"_s,
+                               u"project_refill_per_minute"_s}) {
+        if (isCustom && !section.contains(key))
+            section.fault(key,
+                          u"is missing: preset = \"custom\" needs capacity and refill of both buckets."_s);
+        takeGiven(key, section.wholeNumber(key, 1, largestUnits), limits);
+    }
+    takeGiven(u"day_budget"_s, section.wholeNumber(u"day_budget"_s, 0, largestDayUnits), limits);
+    takeGiven(u"day_action"_s, section.choice(u"day_action"_s, {u"warn"_s, u"refuse-bulk"_s, u"refuse"_s}),
+              limits);
+    readCustom(section, isCustom, limits);
+    return limits;
+}
+
 ProjectConfig readProject(SectionReader section)
 {
     static const QRegularExpression topicForm(u"^projects/[^/]+/topics/[^/]+$"_s);
@@ -98,15 +139,7 @@ ProjectConfig readProject(SectionReader section)
         section.fault(u"topic"_s, u"must have the form \"projects/PROJECT/topics/TOPIC\"."_s);
     project.preset =
         section.oneOf(u"preset"_s, {u"gmail-2026"_s, u"gmail-legacy"_s, u"custom"_s}, project.preset);
-    for (const QString &key : {u"account_capacity"_s, u"account_refill_per_minute"_s, u"project_capacity"_s,
-                               u"project_refill_per_minute"_s, u"day_budget"_s}) {
-        const QJsonValue value = section.wholeNumber(key, key == "day_budget"_L1 ? 0 : 1, largestUnits);
-        if (!value.isUndefined())
-            project.limits.insert(key, value);
-    }
-    project.limits.insert(
-        u"day_action"_s,
-        section.oneOf(u"day_action"_s, {u"warn"_s, u"refuse-bulk"_s, u"refuse"_s}, u"warn"_s));
+    project.limits = readLimits(section, project.preset);
     SectionReader clients = section.section(u"clients"_s);
     for (const QString &name : clients.sectionNames())
         project.clients.insert(name, readClient(clients.section(name)));

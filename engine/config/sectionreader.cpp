@@ -30,12 +30,19 @@ QString SectionReader::text(const QString &key, const QString &fallback)
 
 QString SectionReader::oneOf(const QString &key, const QStringList &allowed, const QString &fallback)
 {
-    const QString value = text(key, fallback);
-    if (!allowed.contains(value)) {
-        fault(key, u"\"%1\" is not one of \"%2\"."_s.arg(value, allowed.join(u"\", \""_s)));
-        return fallback;
-    }
-    return value;
+    return choice(key, allowed).toString(fallback);
+}
+
+QJsonValue SectionReader::choice(const QString &key, const QStringList &allowed)
+{
+    const QJsonValue value = take(key);
+    if (value.isUndefined() || allowed.contains(value.toString()))
+        return value;
+    if (value.isString())
+        fault(key, u"\"%1\" is not one of \"%2\"."_s.arg(value.toString(), allowed.join(u"\", \""_s)));
+    else
+        fault(key, u"must be text in quotes."_s);
+    return QJsonValue::Undefined;
 }
 
 bool SectionReader::boolean(const QString &key, bool fallback)

@@ -15,10 +15,13 @@ public:
 
     QString text(const QString &key, const QString &fallback = {});
     QString oneOf(const QString &key, const QStringList &allowed, const QString &fallback);
+    /// As oneOf, without a fallback: absent stays undefined.
+    QJsonValue choice(const QString &key, const QStringList &allowed);
     bool boolean(const QString &key, bool fallback);
     QStringList texts(const QString &key);
     /// The value as written when it is a whole number in the range; absent stays undefined.
     QJsonValue wholeNumber(const QString &key, qint64 least, qint64 most);
+    bool contains(const QString &key) const { return m_values.contains(key); }
     /// A table below this one; empty when absent.
     SectionReader section(const QString &key);
     /// The names of the tables below, for tables with names of the operator's own.

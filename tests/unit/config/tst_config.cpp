@@ -63,6 +63,27 @@ private Q_SLOTS:
         QCOMPARE(quota["send_slack"_L1].toInteger(), 2000);
     }
 
+    void limitsAreThoseThatWereWritten()
+    {
+        const Result<Config> config = Config::load(
+            file("[google.projects.a]\nday_budget = 0\nday_action = \"refuse-bulk\"\n"
+                 "[google.projects.b]\npreset = \"custom\"\ncosts = \"gmail-legacy\"\n"
+                 "published_account = 0\npublished_project = 600000\naccount_capacity = 1\n"
+                 "account_refill_per_minute = 2\nproject_capacity = 3\nproject_refill_per_minute = 4\n"),
+            {});
+        QVERIFY2(config, config ? "" : qPrintable(config.error().text));
+        const QJsonObject a{{u"day_budget"_s, 0}, {u"day_action"_s, u"refuse-bulk"_s}};
+        QCOMPARE(config->google.projects[u"a"_s].limits, a);
+        const QJsonObject b{
+            {u"costs"_s, u"gmail-legacy"_s},     {u"published_account"_s, 0},
+            {u"published_project"_s, 600'000},   {u"account_capacity"_s, 1},
+            {u"account_refill_per_minute"_s, 2}, {u"project_capacity"_s, 3},
+            {u"project_refill_per_minute"_s, 4},
+        };
+        QCOMPARE(config->google.projects[u"b"_s].limits, b);
+        QCOMPARE(config->google.projects[u"default"_s].limits, QJsonObject());
+    }
+
     void environmentWins()
     {
         const QMap<QString, QString> environment{
@@ -105,6 +126,27 @@ private Q_SLOTS:
                                   << u"google.projects.default.account_capacity"_s << u"whole number"_s;
         QTest::newRow("zero") << QByteArray("[google.projects.default]\nproject_capacity = 0\n") << bad
                               << u"google.projects.default.project_capacity"_s << u"from 1"_s;
+        const auto project = [&](const char *name, const QByteArray &lines, const QString &key,
+                                 const QString &says) {
+            QTest::newRow(name) << "[google.projects.default]\n" + lines << bad
+                                << u"google.projects.default."_s + key << says;
+        };
+        project("day budget", "day_budget = -1\n", u"day_budget"_s, u"from 0 to 1000000000000"_s);
+        project("day budget as text", "day_budget = \"80M\"\n", u"day_budget"_s, u"whole number"_s);
+        project("day action", "day_action = \"refuse_bulk\"\n", u"day_action"_s, u"\"refuse-bulk\""_s);
+        project("empty day action", "day_action = \"\"\n", u"day_action"_s, u"\"warn\""_s);
+        project("day action as a flag", "day_action = true\n", u"day_action"_s, u"quotes"_s);
+        project("mistyped limit", "day_buget = 1\n", u"day_buget"_s, u"Did you mean \"day_budget\"?"_s);
+        project("costs without custom", "costs = \"gmail-legacy\"\n", u"costs"_s, u"preset = \"custom\""_s);
+        project("published without custom", "preset = \"gmail-legacy\"\npublished_account = 1\n",
+                u"published_account"_s, u"preset = \"custom\""_s);
+        const QByteArray custom = "preset = \"custom\"\naccount_capacity = 1\naccount_refill_per_minute = 1\n"
+                                  "project_capacity = 1\n";
+        project("custom without a refill", custom, u"project_refill_per_minute"_s, u"is missing"_s);
+        project("costs of nothing", custom + "project_refill_per_minute = 1\ncosts = \"free\"\n", u"costs"_s,
+                u"\"gmail-2026\""_s);
+        project("published", custom + "project_refill_per_minute = 1\npublished_project = -1\n",
+                u"published_project"_s, u"from 0"_s);
         QTest::newRow("topic") << QByteArray("[google.projects.default]\ntopic = \"mail\"\n") << bad
                                << u"google.projects.default.topic"_s << u"projects/PROJECT/topics/TOPIC"_s;
         QTest::newRow("client without id")
