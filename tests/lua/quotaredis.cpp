@@ -4,6 +4,7 @@
 #include "redis/functionlibrary.h"
 
 #include <QtCore/QDir>
+#include <QtCore/QEventLoop>
 
 namespace tidekeeper::test {
 
@@ -60,48 +61,34 @@ qint64 QuotaRedis::changeLimits(const QuotaLimits &limits)
     return hash(policyKey())["changed_us"].toLongLong();
 }
 
-void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project)
+void QuotaRedis::publish(const QuotaLimits &limits, const QByteArray &project, qint64 nowUs)
 {
-    const auto n = [](auto value) { return QByteArray::number(qint64(value)); };
-    const redis::Value published = command({
-        "FCALL",
-        "tidekeeper_publish_v1",
-        "2",
-        policyKey(project),
-        projectKey(project),
-        "account_capacity_milli",
-        n(limits.accountCapacity * 1000),
-        "account_refill_per_minute",
-        n(limits.accountRefill),
-        "account_reserve_milli",
-        n(double(limits.accountCapacity) * 1000 * limits.accountReserve),
-        "account_published",
-        n(limits.accountPublished),
-        "project_capacity_milli",
-        n(limits.projectCapacity * 1000),
-        "project_refill_per_minute",
-        n(limits.projectRefill),
-        "project_reserve_milli",
-        n(double(limits.projectCapacity) * 1000 * limits.projectReserve),
-        "project_published",
-        n(limits.projectPublished),
-        "key_ttl_ms",
-        n(limits.keyTtlMs),
-        "enforce",
-        n(limits.enforce),
-        "slots",
-        n(limits.slots),
-        "day_budget",
-        n(limits.dayBudget),
-        "day_action",
-        n(limits.dayAction),
-        "day_start_us",
-        n(limits.dayStartUs),
-        "day_end_us",
-        n(limits.dayEndUs),
-        "day_after_us",
-        n(limits.dayAfterUs),
-    });
+    const auto reserve = [](qint64 capacity, double share) {
+        return qint64(double(capacity) * 1000 * share);
+    };
+    const std::pair<const char *, qint64> fields[] = {
+        {"account_capacity_milli", limits.accountCapacity * 1000},
+        {"account_refill_per_minute", limits.accountRefill},
+        {"account_reserve_milli", reserve(limits.accountCapacity, limits.accountReserve)},
+        {"account_published", limits.accountPublished},
+        {"project_capacity_milli", limits.projectCapacity * 1000},
+        {"project_refill_per_minute", limits.projectRefill},
+        {"project_reserve_milli", reserve(limits.projectCapacity, limits.projectReserve)},
+        {"project_published", limits.projectPublished},
+        {"key_ttl_ms", limits.keyTtlMs},
+        {"enforce", limits.enforce},
+        {"slots", limits.slots},
+        {"day_budget", limits.dayBudget},
+        {"day_action", limits.dayAction},
+        {"day_start_us", limits.dayStartUs},
+        {"day_end_us", limits.dayEndUs},
+        {"day_after_us", limits.dayAfterUs},
+    };
+    QByteArrayList arguments;
+    for (const auto &[field, value] : fields)
+        arguments << field << QByteArray::number(value);
+    const redis::Value published =
+        callAt(nowUs, "tidekeeper_publish", {policyKey(project), projectKey(project)}, arguments);
     if (published.isError())
         qFatal("%s", published.text.constData());
 }
@@ -140,9 +127,11 @@ QuotaRefund QuotaRedis::refund(qint64 nowUs, qint64 cost, qint64 grantUs, const 
 redis::Value QuotaRedis::callAt(qint64 nowUs, const QByteArray &function, const QByteArrayList &keys,
                                 const QByteArrayList &arguments)
 {
-    QList<QByteArray> words{"FCALL", function + "_at_v1", QByteArray::number(keys.size())};
+    QList<QByteArray> words{"FCALL", function + (nowUs < 0 ? "_v1" : "_at_v1"),
+                            QByteArray::number(keys.size())};
     words += keys;
-    words += QByteArray::number(nowUs);
+    if (nowUs >= 0)
+        words += QByteArray::number(nowUs);
     words += arguments;
     return command(words);
 }
@@ -158,6 +147,25 @@ redis::Value QuotaRedis::command(const QList<QByteArray> &arguments)
     if (!answer)
         qFatal("%s: %s", arguments.first().constData(), qPrintable(answer.error().text));
     return *answer;
+}
+
+QList<redis::Value> QuotaRedis::commands(const QList<QList<QByteArray>> &several)
+{
+    QList<redis::Value> answers(several.size());
+    QEventLoop loop;
+    qsizetype missing = several.size();
+    for (qsizetype i = 0; i < several.size(); ++i) {
+        m_connection->send(several[i], [&answers, &missing, &loop, i](const Result<redis::Value> &answer) {
+            if (!answer)
+                qFatal("%s", qPrintable(answer.error().text));
+            answers[i] = *answer;
+            if (--missing == 0)
+                loop.quit();
+        });
+    }
+    if (missing > 0)
+        loop.exec();
+    return answers;
 }
 
 QMap<QByteArray, QByteArray> QuotaRedis::hash(const QByteArray &key)

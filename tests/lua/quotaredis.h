@@ -132,19 +132,22 @@ public:
     void restart(); ///< forgets every key, keeps the library
     void setLimits(const QuotaLimits &limits,
                    const QByteArray &project = "default"); ///< as if there were none before
-    void publish(const QuotaLimits &limits, const QByteArray &project = "default"); ///< as an engine does
+    /// As an engine does; nowUs < 0: by the server's clock.
+    void publish(const QuotaLimits &limits, const QByteArray &project = "default", qint64 nowUs = -1);
     qint64 changeLimits(const QuotaLimits &limits); ///< publish; when the limits changed, in µs
 
     QuotaDecision at(qint64 nowUs, const QuotaAsk &ask, const QByteArray &project = "default");
     QuotaFreeze report(qint64 nowUs, const QuotaReport &report, const QByteArray &project = "default");
     QuotaRefund refund(qint64 nowUs, qint64 cost, qint64 grantUs, const QByteArray &account = "alice");
-    /// Any other function of the library that knows the time, asked at a time.
+    /// Any other function of the library that knows the time, asked at a time; < 0: by the server's clock.
     redis::Value callAt(qint64 nowUs, const QByteArray &function, const QByteArrayList &keys,
                         const QByteArrayList &arguments);
     /// By the server's own clock.
     QuotaDecision now(const QuotaAsk &ask, const QByteArray &project = "default");
 
     redis::Value command(const QList<QByteArray> &arguments);
+    /// All at once, as many callers would.
+    QList<redis::Value> commands(const QList<QList<QByteArray>> &several);
     qint64 integer(const QList<QByteArray> &arguments) { return command(arguments).toInteger(); }
     QMap<QByteArray, QByteArray> hash(const QByteArray &key);
     qint64 appendedBytes(); ///< size of the append-only file so far
