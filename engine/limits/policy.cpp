@@ -146,6 +146,7 @@ Result<Policy> Policy::from(const QJsonObject &json)
     policy.project.published = reader.wholeNumber("published_project"_L1, 0, largestLimit, 0);
     policy.sendSlackMs = reader.wholeNumber("send_slack_ms"_L1, 0, minuteMs, policy.sendSlackMs);
     policy.largestSingleCost = reader.wholeNumber("largest_single_cost"_L1, 0, largestLimit, 0);
+    policy.dearestMethod = json["dearest_method"_L1].toString();
     policy.keyTtlMs = reader.wholeNumber("key_ttl_ms"_L1, 1, 1'000'000'000'000, policy.keyTtlMs);
     policy.failOpen = reader.flag("fail_open"_L1);
     policy.localFallback = reader.flag("local_fallback"_L1, policy.localFallback);
@@ -193,10 +194,12 @@ QStringList Policy::warnings(const QString &projectName) const
     checkMinute(project, u"all accounts together"_s, u"project"_s);
     for (const QString &lane : {u"realtime"_s, u"bulk"_s}) {
         if (largestSingleCost > largestCost(lane)) {
+            const QString call =
+                dearestMethod.isEmpty() ? u"one call"_s : u"one call of %1"_s.arg(dearestMethod);
             sentences.append(
-                u"Project \"%1\": one call may cost %2 units, but %3 can never be granted more than %4 "
+                u"Project \"%1\": %2 may cost %3 units, but %4 can never be granted more than %5 "
                 "at once; raise the capacities or lower the reserves."_s.arg(
-                    projectName, number(largestSingleCost), lane, number(largestCost(lane))));
+                    projectName, call, number(largestSingleCost), lane, number(largestCost(lane))));
         }
     }
     return sentences;

@@ -28,6 +28,7 @@ struct Policy {
     qint64 keyTtlMs = 3'600'000;
     qint64 sendSlackMs = 2'000;
     qint64 largestSingleCost = 0; ///< units that one call of the API may cost; 0 = unknown
+    QString dearestMethod; ///< that costs so much; may be empty
     bool failOpen = true;
     bool localFallback = true; ///< what passes without Redis is still bounded, by this engine alone
     bool enforce = true;

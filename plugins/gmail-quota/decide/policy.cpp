@@ -39,7 +39,9 @@ QJsonObject limitsOf(const QJsonObject &section, const ProjectQuota &quota)
 QJsonObject policyOf(const QJsonObject &section, const ProjectQuota &quota)
 {
     QJsonObject policy = limitsOf(section, quota);
-    policy[u"largest_single_cost"_s] = quota.costs.dearest().cost;
+    const CostTable::Dearest dearest = quota.costs.dearest();
+    policy[u"largest_single_cost"_s] = dearest.cost;
+    policy[u"dearest_method"_s] = dearest.method;
     policy[u"method_families"_s] = methodFamilies();
     return policy;
 }

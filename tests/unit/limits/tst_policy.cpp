@@ -149,6 +149,9 @@ void TestPolicy::warnsOfCallsThatCanNeverBeGranted()
     QStringList warnings = Policy::from(json)->warnings(u"default"_s);
     QCOMPARE(warnings.size(), 1);
     QVERIFY(warnings.first().contains(u"bulk"_s));
+    QVERIFY(warnings.first().contains(u"one call may cost 100"_s));
+    json[u"dearest_method"_s] = u"mail.send"_s;
+    QVERIFY(Policy::from(json)->warnings(u"default"_s).first().contains(u"one call of mail.send"_s));
     json[u"account_capacity"_s] = 99;
     warnings = Policy::from(json)->warnings(u"default"_s);
     QCOMPARE(warnings.size(), 2);

@@ -60,10 +60,11 @@ public:
     /// Publishes the policy of one project of a limiter (units, per minute): {"account_capacity",
     /// "account_refill_per_minute", "project_capacity", "project_refill_per_minute", "bulk_reserve" (0…1),
     /// "project_bulk_reserve" (0…1), "key_ttl_ms", "send_slack_ms", "published_account", "published_project",
-    /// "largest_single_cost" (what one call may cost; optional, for a warning), "fail_open", "enforce", and, optional:
-    /// "local_fallback", "slots" (places to hold per account), "day_budget" (units, 0 = none), "day_action" ("warn",
-    /// "refuse-bulk", "refuse"), "day_zone" (IANA), "method_families" ({method: family}: which calls a freeze of a
-    /// family concerns)} → {"warnings": [sentence, …]}. Refused: invalid_policy with the field. [main]
+    /// "fail_open", "enforce", and, optional: "largest_single_cost" (units that one call may cost) and
+    /// "dearest_method" (one that costs so much), "local_fallback", "slots" (places to hold per account),
+    /// "day_budget" (units, 0 = none), "day_action" ("warn", "refuse-bulk", "refuse"), "day_zone" (IANA),
+    /// "method_families" ({method: family}: which calls a freeze of a family concerns)} → {"warnings": [sentence, …]}.
+    /// Refused: invalid_policy with the field. [main]
     virtual void publish(const QString &limiter, const QString &project, const QJsonObject &policy,
                          Reply *reply) = 0;
     /// Takes request.cost from the account's and the project's bucket or from none. request.method only tells the
