@@ -105,6 +105,8 @@ QCoro::Task<Result<redis::Value>> Projects::publishOnce(std::shared_ptr<Project>
         "tidekeeper_publish_v1", keys, project->policy.arguments(m_clock.nowMs()), leftMs(endMs));
     if (self && answer && answer->items.size() == 2)
         m_serverClock.seen(answer->items[1].toInteger(), m_clock.monotonicMs());
+    if (self && answer && answer->items.size() == 2 && answer->items[0].toInteger() == 1)
+        Q_EMIT written(project->limiter, project->name);
     co_return answer;
 }
 

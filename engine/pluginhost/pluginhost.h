@@ -14,10 +14,18 @@
 
 namespace tidekeeper::pluginhost {
 
+/// A plugin that is initialized and about to be started.
+struct StartingPlugin {
+    PluginRecord record;
+    QObject *root = nullptr; ///< valid until the process ends
+    LateAnswers lateAnswers; ///< for CallOptions of calls to it
+};
+
 struct HostOptions {
     QStringList searchPath; ///< folders; the first one wins when an id occurs twice
     QMap<QString, QJsonObject> sections; ///< by plugin id, as written; "enabled" is the host's own key
     QJsonObject projects; ///< what Host::projects() hands out
+    std::function<QCoro::Task<>(StartingPlugin)> beforeStart; ///< awaited before each start(); may be empty
     int startDeadlineMs = 10'000; ///< per plugin
     int stopDeadlineMs = 5'000; ///< per plugin
     int stopAllDeadlineMs = 10'000; ///< for all of them together
