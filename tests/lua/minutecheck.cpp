@@ -43,7 +43,7 @@ double MinuteCheck::allowed(qint64 startUs) const
         const qint64 untilUs = std::min(endUs, i + 1 < m_changes.size() ? m_changes[i + 1].atUs : endUs);
         if (change.atUs > startUs - longestBookingUs && change.atUs <= endUs)
             sum += change.extra;
-        if (untilUs <= fromUs)
+        if (untilUs < fromUs)
             continue;
         capacity = std::max(capacity, change.capacity);
         sum += double(change.refillPerMinute) * double(untilUs - fromUs) / double(minuteUs);

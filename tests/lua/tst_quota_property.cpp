@@ -26,10 +26,19 @@ qint64 roundingUs(qint64 refillPerMinute)
     return 1'000 + 60'000 / refillPerMinute + 1;
 }
 
+/// Longer than a bucket needs to be full at a quarter of its refill.
+qint64 keyTtlMs(const QuotaLimits &limits)
+{
+    const qint64 minutesToFull = std::max(limits.accountCapacity / limits.accountRefill,
+                                          limits.projectCapacity / limits.projectRefill);
+    return std::min(qint64(1'000'000'000'000), 3'600'000 + 4 * 60'000 * minutesToFull);
+}
+
 /// One scope as a caller sees it: an account or the project.
 struct Scope {
     MinuteCheck minutes;
     std::optional<qint64> levelMilli; ///< while the time stands still
+    bool writtenUnderLimits = false; ///< since they last changed
     // A freeze that the test knows of; a step of the clock makes it forget.
     bool frozen = false;
     qint64 frozenUntilUs = 0;
@@ -126,9 +135,7 @@ QuotaLimits TestQuotaProperty::randomLimits()
     limits.projectRefill = anyScale(50'000'000);
     limits.accountReserve = double(between(0, 90)) / 100;
     limits.projectReserve = double(between(0, 90)) / 100;
-    const qint64 minutesToFull = std::max(limits.accountCapacity / limits.accountRefill,
-                                          limits.projectCapacity / limits.projectRefill);
-    limits.keyTtlMs = std::min(qint64(1'000'000'000'000), 3'600'000 + 4 * 60'000 * minutesToFull);
+    limits.keyTtlMs = keyTtlMs(limits);
     limits.slots = between(1, 10);
     return limits;
 }
@@ -240,6 +247,7 @@ void TestQuotaProperty::take(const QuotaAsk &ask, const QuotaDecision &decision)
     checkFrozen(m_project, cost > 0);
     if (cost == 0)
         return;
+    account.writtenUnderLimits = true;
     const qint64 sendUs = m_trueUs + decision.waitMs * 1000;
     m_grants.push_back({ask.account, cost, m_trueUs, decision.nowUs,
                         account.minutes.granted(m_trueUs, sendUs, cost),
@@ -312,9 +320,9 @@ void TestQuotaProperty::checkAsTold(const QuotaAsk &ask, const QuotaDecision &re
 /// A key never expires before its bucket would be full, even at a quarter of the pace.
 void TestQuotaProperty::checkExpiry(const QByteArray &account)
 {
+    if (!m_accounts[account].writtenUnderLimits)
+        return;
     const auto fields = m_redis.hash(QuotaRedis::accountKey(account));
-    if (fields.isEmpty())
-        return; // costs of 0 write nothing
     const qint64 ttl = m_redis.integer({"PTTL", QuotaRedis::accountKey(account)});
     const double missing = double(m_limits.accountCapacity) * 1000 - fields["level_milli"].toDouble();
     QVERIFY2(double(ttl) >= 2 * 4.0 * missing * 60 / double(m_limits.accountRefill) - 1'000,
@@ -391,11 +399,13 @@ void TestQuotaProperty::changeLimits()
     m_limits.accountRefill = changed(m_limits.accountRefill, 10'000'000);
     m_limits.projectCapacity = changed(m_limits.projectCapacity, 5'000'000);
     m_limits.projectRefill = changed(m_limits.projectRefill, 50'000'000);
+    m_limits.keyTtlMs = keyTtlMs(m_limits);
     m_redis.publish(m_limits, "default", serverUs());
     for (auto &[name, account] : m_accounts) {
         account.minutes.limitsChanged(m_trueUs, m_limits.accountCapacity, m_limits.accountRefill,
                                       debts[name]);
         account.levelMilli.reset();
+        account.writtenUnderLimits = false;
     }
     m_project.minutes.limitsChanged(m_trueUs, m_limits.projectCapacity, m_limits.projectRefill, 0);
     m_project.levelMilli.reset();
