@@ -20,7 +20,7 @@ constexpr qsizetype decisionItems = 9;
 AcquireCall::AcquireCall(BucketService *owner, std::shared_ptr<Project> where, const QuotaRequest &request,
                          QuotaReply *whom, qint64 nowMonotonicMs)
     : service(owner), account(request.account), lane(request.lane), caller(request.caller), id(request.id),
-      cost(request.cost), reply(whom)
+      cost(request.cost), maxWaitMs(request.maxWaitMs), reply(whom)
 {
     project = std::move(where);
     const Keys &names = project->keys;

@@ -17,6 +17,7 @@ struct AcquireCall final : QuotaCall {
 
     void ended(AnswerKind kind, const Result<redis::Value> &answer) override;
 
+    bool hasFamily() const { return arguments.size() > deadlineArgument + 1; }
     /// What the answer of Redis says; for a hold with the place.
     QuotaAnswer decision(const redis::Value &value) const;
     /// Names this charge: the same for a request that repeats its id, whichever engine it asks.
@@ -28,6 +29,7 @@ struct AcquireCall final : QuotaCall {
     QString caller;
     QString id;
     qint64 cost; ///< units
+    qint64 maxWaitMs;
     QuotaReply *reply;
     bool clockCorrected = false;
 };

@@ -26,11 +26,19 @@ Status unavailable(const QString &text)
 
 BucketService::BucketService(redis::RedisConnection &connection, redis::FunctionLibrary &library,
                              const Clock &clock, QObject *parent)
-    : QObject(parent), m_library(library), m_clock(clock),
+    : QObject(parent), m_connection(connection), m_clock(clock),
       m_projects(connection, library, clock, m_serverClock),
+      m_settlement(connection, library, m_projects, clock),
       m_caller(connection, library, m_projects, clock, m_serverClock),
       m_feedback(m_caller, m_projects, clock, m_usage)
-{ }
+{
+    // It may be another server than before, and the first request needs its clock already.
+    connect(&connection, &redis::RedisConnection::ready, this, [this, &connection] {
+        m_serverClock = ServerClock();
+        if (const auto nowUs = connection.greetedAtUs())
+            m_serverClock.seen(*nowUs, m_clock.monotonicMs());
+    });
+}
 
 BucketService::~BucketService() = default;
 
@@ -72,8 +80,10 @@ void BucketService::acquire(const QString &limiter, const QuotaRequest &request,
         reply->finish(status, {});
         return;
     }
-    m_caller.send(
-        std::make_shared<AcquireCall>(this, std::move(project), checked, reply, m_clock.monotonicMs()));
+    const auto call =
+        std::make_shared<AcquireCall>(this, std::move(project), checked, reply, m_clock.monotonicMs());
+    m_settlement.settle(call->project, call->keys.at(0));
+    m_caller.send(call);
 }
 
 void BucketService::ended(AcquireCall &call, AnswerKind kind, const Result<redis::Value> &answer)
@@ -101,38 +111,99 @@ void BucketService::decided(AcquireCall &call, const redis::Value &decision)
                                   call.project->policy.account.refillPerMinute, answer.nowUs, call.lane,
                                   call.caller, answer.granted ? call.cost : 0, !answer.granted,
                                   call.isRepeatable});
+    rememberForOutage(call, answer);
     finish(call, answer);
+}
+
+void BucketService::rememberForOutage(const AcquireCall &call, const QuotaAnswer &answer)
+{
+    Project &project = *call.project;
+    const qint64 nowUs = m_clock.monotonicMs() * 1000;
+    project.awaySinceMs = 0;
+    project.local.seen(
+        call.keys.at(0),
+        {answer.accountLevel, answer.accountCapacity, answer.projectLevel, answer.projectCapacity}, nowUs);
+    // A freeze of one family would freeze all the others too.
+    if (answer.refusedBy.endsWith("_frozen"_L1) && !call.hasFamily()) {
+        const bool isProject = answer.refusedBy == "project_frozen"_L1;
+        project.local.freeze(isProject ? QByteArray() : call.keys.at(0), nowUs + answer.retryAfterMs * 1000,
+                             nowUs);
+    }
 }
 
 void BucketService::redisIsAway(const AcquireCall &call, const QString &why)
 {
-    if (!call.project->policy.failOpen) {
-        ++m_usage[call.project->limiter].decisions[{call.lane, u"unavailable"_s}];
-        call.reply->finish(
-            unavailable(u"Redis cannot decide now: %1. With fail_open off nothing is granted."_s.arg(why)),
-            {});
+    Project &project = *call.project;
+    if (project.awaySinceMs == 0)
+        project.awaySinceMs = m_clock.nowMs();
+    if (project.policy.failOpen) {
+        finish(call, withoutRedis(call));
         return;
     }
+    ++m_usage[project.limiter].decisions[{call.lane, u"unavailable"_s}];
+    call.reply->finish(
+        unavailable(u"Redis cannot decide now: %1. With fail_open off nothing is granted."_s.arg(why)), {});
+}
+
+QuotaAnswer BucketService::withoutRedis(const AcquireCall &call)
+{
+    Project &project = *call.project;
+    const Policy &policy = project.policy;
+    const qint64 largestCost = policy.largestCost(call.lane);
     QuotaAnswer answer;
-    answer.granted = true;
+    if (call.cost > largestCost) {
+        answer.refusedBy = u"never"_s;
+        answer.largestCost = largestCost;
+        answer.granted = !policy.enforce;
+    } else if (policy.localFallback) {
+        const core::TokenRequest request{call.cost * 1000, call.lane == "bulk"_L1, call.maxWaitMs};
+        answer = project.local.acquire(call.keys.at(0), request, m_clock.monotonicMs() * 1000);
+    } else {
+        answer.granted = true;
+        answer.accountCapacity = policy.account.capacity * 1000;
+        answer.projectCapacity = policy.project.capacity * 1000;
+    }
     answer.degraded = true;
     answer.cost = call.cost;
-    answer.accountCapacity = call.project->policy.account.capacity * 1000;
-    answer.projectCapacity = call.project->policy.project.capacity * 1000;
-    answer.grantId = call.grantId(m_clock.nowMs() * 1000, true);
-    finish(call, answer);
+    answer.nowUs = m_clock.nowMs() * 1000;
+    if (answer.granted)
+        answer.grantId = call.grantId(answer.nowUs, true);
+    return answer;
 }
 
 void BucketService::finish(const AcquireCall &call, const QuotaAnswer &answer)
 {
     Usage &usage = m_usage[call.project->limiter];
-    const QString outcome = answer.degraded ? u"degraded"_s
-        : answer.granted                    ? u"granted"_s
-                                            : answer.refusedBy;
+    const QString outcome = !answer.granted ? answer.refusedBy
+        : answer.degraded                   ? u"degraded"_s
+                                            : u"granted"_s;
     ++usage.decisions[{call.lane, outcome}];
     if (answer.granted)
         usage.granted(call.caller, answer.cost);
     call.reply->finish(Status::success(), answer);
+}
+
+void BucketService::setLiveEngines(const QString &limiter, const QString &project, int engines)
+{
+    if (const std::shared_ptr<Project> known = m_projects.find(limiter, project))
+        known->local.setLiveEngines(engines);
+}
+
+QJsonArray BucketService::decidedWithoutRedis() const
+{
+    const bool isAway = !m_connection.isReady() || m_connection.isBreakerOpen();
+    QJsonArray all;
+    for (const std::shared_ptr<Project> &project : m_projects.all()) {
+        if (!isAway && project->awaySinceMs == 0)
+            continue;
+        const Policy &policy = project->policy;
+        const QString how = !policy.failOpen ? u"closed"_s : policy.localFallback ? u"local"_s : u"open"_s;
+        all.append(QJsonObject{{u"limiter"_s, project->limiter},
+                               {u"project"_s, project->name},
+                               {u"since"_s, project->awaySinceMs},
+                               {u"how"_s, how}});
+    }
+    return all;
 }
 
 void BucketService::report(const QString &limiter, const QJsonObject &verdict, Reply *reply)

@@ -3,6 +3,7 @@
 
 #include "limits/activeaccounts.h"
 #include "limits/keys.h"
+#include "limits/localbuckets.h"
 #include "limits/policy.h"
 
 namespace tidekeeper::limits {
@@ -14,6 +15,8 @@ struct Project {
     Keys keys;
     Policy policy;
     ActiveAccounts active = ActiveAccounts();
+    LocalBuckets local = LocalBuckets(policy);
+    qint64 awaySinceMs = 0; ///< epoch ms: since when this engine decides without Redis; 0 = it does not
 };
 
 } // namespace tidekeeper::limits

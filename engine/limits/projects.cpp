@@ -35,10 +35,12 @@ Projects::Projects(redis::RedisConnection &connection, redis::FunctionLibrary &l
 std::shared_ptr<Project> Projects::take(const QString &limiter, const QString &name, const Policy &policy)
 {
     std::shared_ptr<Project> &project = m_all[limiter][name];
-    if (project)
+    if (project) {
         project->policy = policy;
-    else
+        project->local.setPolicy(policy);
+    } else {
         project = std::make_shared<Project>(Project{limiter, name, Keys(limiter, name), policy});
+    }
     return project;
 }
 

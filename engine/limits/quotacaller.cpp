@@ -26,7 +26,7 @@ void QuotaCaller::send(const std::shared_ptr<QuotaCall> &call)
 {
     const qint64 leftMs = call->endMs - m_clock.monotonicMs();
     if (leftMs <= 0) {
-        call->ended(AnswerKind::Away, fail(u"redis_timeout"_s, u"it did not answer in time"_s));
+        end(*call, AnswerKind::Away, fail(u"redis_timeout"_s, u"it did not answer in time"_s));
         return;
     }
     if (call->lastStartMs > 0) {
@@ -54,7 +54,14 @@ void QuotaCaller::answered(const std::shared_ptr<QuotaCall> &call, const Result<
     else if (kind == AnswerKind::NoPolicy && !call->wasRepublished)
         publishAndAskAgain(call);
     else
-        call->ended(kind == AnswerKind::NoPolicy ? AnswerKind::Broken : kind, answer);
+        end(*call, kind, answer);
+}
+
+/// A call that met a missing policy met a fault of our own, whatever came after it: that is never taken for an outage.
+void QuotaCaller::end(QuotaCall &call, AnswerKind kind, const Result<redis::Value> &answer)
+{
+    const bool isOurFault = kind == AnswerKind::NoPolicy || (kind == AnswerKind::Away && call.wasRepublished);
+    call.ended(isOurFault ? AnswerKind::Broken : kind, answer);
 }
 
 /// The connection broke under a call that can be asked again: worth waiting for the next one, unless nobody comes.

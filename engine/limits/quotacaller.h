@@ -42,6 +42,7 @@ public:
     void send(const std::shared_ptr<QuotaCall> &call);
 
 private:
+    static void end(QuotaCall &call, AnswerKind kind, const Result<redis::Value> &answer);
     void answered(const std::shared_ptr<QuotaCall> &call, const Result<redis::Value> &answer);
     bool mayAskAgain(QuotaCall &call, const Result<redis::Value> &answer) const;
     void askAgainSoon(const std::shared_ptr<QuotaCall> &call);
