@@ -33,17 +33,17 @@ QuotaProjectLevel projectFrom(const redis::Value &row)
 
 QuotaLevels levelsAt(QuotaRedis &redis, qint64 nowUs, const QByteArrayList &arguments)
 {
-    return levelsFrom(redis.callAt(nowUs, "tidekeeper_levels",
-                                   {QuotaRedis::projectKey(), QuotaRedis::policyKey(), QuotaRedis::activeKey()},
-                                   arguments));
+    return levelsFrom(redis.callAt(
+        nowUs, "tidekeeper_levels",
+        {QuotaRedis::projectKey(), QuotaRedis::policyKey(), QuotaRedis::activeKey()}, arguments));
 }
 
 QuotaLevels levelsFrom(const redis::Value &answer)
 {
     if (answer.isError() || answer.items.size() != 4)
         qFatal("levels: %s", answer.text.constData());
-    QuotaLevels levels{answer.items[0].toInteger(), projectFrom(answer.items[1]),
-                       answer.items[2].toInteger(), {}};
+    QuotaLevels levels{
+        answer.items[0].toInteger(), projectFrom(answer.items[1]), answer.items[2].toInteger(), {}};
     for (const redis::Value &row : answer.items[3].items)
         levels.accounts.append(accountFrom(row));
     return levels;
