@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 2
+-- build: 3
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -52,6 +52,10 @@ local function wholeNumberOrNone(argument, largest)
         return 0
     end
     return wholeNumber(argument, largest)
+end
+
+local function isFamily(argument)
+    return #argument <= 40 and string.find(argument, '^[%w_-]*$') ~= nil
 end
 
 local function refuseArgument(sentence)
@@ -146,9 +150,9 @@ local function parsePolicy(compiled)
 end
 
 -- An account's own limits replace the policy's at once: its bucket was brought up to date when they were set.
-local function parseOverride(line, policy)
+local function parseOverride(compiled, line, policy)
     local f = numbersOf(line)
-    return remember(line, {
+    return remember(compiled .. '|' .. line, {
         capacity = f[1], refill = f[2], reserve = f[3], published = policy.account.published, slots = f[4],
         previousCapacity = f[1], previousRefill = f[2], changedUs = 0, ttlMs = ttlMs(f[1], f[2], policy.keyTtlMs),
     })
@@ -169,8 +173,7 @@ local function readPolicy(key, accountKey)
         policy = parsePolicy(compiled)
     end
     if own then
-        own = compiled .. '|' .. own
-        return policy, parsed[own] or parseOverride(string.match(own, '|(.*)'), policy)
+        return policy, parsed[compiled .. '|' .. own] or parseOverride(compiled, own, policy)
     end
     return policy, policy.account
 end

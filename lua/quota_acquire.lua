@@ -213,6 +213,9 @@ local function readRequest(keys, args, withPlace)
     if deadlineUs == nil and args[4] then
         return nil, refuseArgument('deadline_us must be microseconds since the epoch')
     end
+    if args[5] and not isFamily(args[5]) then
+        return nil, refuseArgument('family must be at most 40 letters, digits, _ or -')
+    end
     return {
         cost = cost * 1000, lane = args[2], maxWaitMs = maxWaitMs, deadlineUs = deadlineUs, family = args[5] or '',
         idKey = #keys == most and keys[4] or nil, slotsKey = withPlace and keys[#keys] or nil,
@@ -310,6 +313,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 2 end,
+    callback = function() return 3 end,
     flags = { 'no-writes' },
 }

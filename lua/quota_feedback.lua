@@ -34,7 +34,7 @@ local function readReport(keys, args)
     if rate and args[2] ~= 'account' and args[2] ~= 'project' then
         return nil, refuseArgument('scope must be account or project')
     end
-    if #args[3] > 40 or not string.find(args[3], '^[%w_-]*$') then
+    if not isFamily(args[3]) then
         return nil, refuseArgument('family must be at most 40 letters, digits, _ or -')
     end
     local numbers = {}

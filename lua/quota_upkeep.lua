@@ -126,12 +126,13 @@ local function override(keys, args, serverUs)
         return { 0, serverUs }
     end
     local account, _, nowUs = readBuckets(keys, policy, limits, '', serverUs)
-    writeLevel(account, limits.ttlMs, nowUs, serverUs)
     if own then
         redis.call('HSET', keys[3], keys[1], own)
     else
         redis.call('HDEL', keys[3], keys[1])
     end
+    local _, newLimits = readPolicy(keys[3], keys[1])
+    writeLevel(account, math.max(limits.ttlMs, newLimits.ttlMs), nowUs, serverUs)
     return { 1, serverUs }
 end
 
@@ -154,6 +155,9 @@ local function settle(keys, args, serverUs)
         writeLevel(account, limits.ttlMs, nowUs, serverUs)
     end
     if projectMilli > 0 then
+        if nowUs >= project.markUs then
+            turnTheHour(project, policy.day, nowUs) -- nobody knows what is of before: all of it counts for today
+        end
         project.level = lowered(project.level, projectMilli, project.refill)
         project.used = project.used + projectMilli
         redis.call('HSET', project.key, 'used_milli', text(project.used))
