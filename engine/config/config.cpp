@@ -95,6 +95,20 @@ void takeGiven(const QString &key, const QJsonValue &value, QJsonObject &limits)
         limits.insert(key, value);
 }
 
+/// {method: units}.
+QJsonObject readCosts(SectionReader section)
+{
+    static const QRegularExpression methodForm(u"^gmail\\.[A-Za-z]+(\\.[A-Za-z]+)+$"_s);
+    QJsonObject costs;
+    for (const QString &method : section.raw().keys()) {
+        if (!methodForm.match(method).hasMatch())
+            section.fault(
+                method, u"is no method: write its full name in quotes, \"gmail.users.labels.patch\" = 5."_s);
+        takeGiven(method, section.wholeNumber(method, 0, largestUnits), costs);
+    }
+    return costs;
+}
+
 /// What only the preset "custom" may say, because elsewhere limits and costs travel together.
 void readCustom(SectionReader &section, bool isCustom, QJsonObject &limits)
 {
@@ -102,6 +116,8 @@ void readCustom(SectionReader &section, bool isCustom, QJsonObject &limits)
     takeGiven(u"costs"_s, section.choice(u"costs"_s, {u"gmail-2026"_s, u"gmail-legacy"_s}), given);
     for (const QString &key : {u"published_account"_s, u"published_project"_s})
         takeGiven(key, section.wholeNumber(key, 0, largestUnits), given);
+    if (section.contains(u"method_costs"_s))
+        given.insert(u"method_costs"_s, readCosts(section.section(u"method_costs"_s)));
     for (auto it = given.begin(); it != given.end(); ++it) {
         if (isCustom)
             limits.insert(it.key(), it.value());

@@ -101,6 +101,8 @@ int costOf(const Row &row, CostTable::Generation generation)
 
 std::optional<qint64> CostTable::cost(const QString &method) const
 {
+    if (const auto own = m_replaced.constFind(method); own != m_replaced.constEnd())
+        return *own;
     if (!method.startsWith(prefix))
         return std::nullopt;
     const QStringView name = QStringView(method).sliced(prefix.size());
@@ -114,24 +116,34 @@ std::optional<qint64> CostTable::cost(const QString &method) const
 
 CostTable::Dearest CostTable::dearest() const
 {
-    const auto row = std::max_element(table.begin(), table.end(), [this](const Row &a, const Row &b) {
-        return costOf(a, m_generation) < costOf(b, m_generation);
-    });
-    return {prefix + row->method, costOf(*row, m_generation)};
+    Dearest dearest;
+    const auto look = [&dearest](const QString &method, qint64 cost) {
+        if (cost > dearest.cost)
+            dearest = {method, cost};
+    };
+    for (auto own = m_replaced.begin(); own != m_replaced.end(); ++own)
+        look(own.key(), *own);
+    for (const Row &row : table) {
+        const QString method = prefix + row.method;
+        if (!m_replaced.contains(method))
+            look(method, costOf(row, m_generation));
+    }
+    return dearest;
 }
 
-QStringList CostTable::nearest(const QString &method)
+QStringList CostTable::nearest(const QString &method) const
 {
-    static const QStringList names = [] {
-        QStringList all;
-        for (const Row &row : table)
-            all.append(QString(row.method));
-        return all;
-    }();
-    const bool prefixed = method.startsWith(prefix, Qt::CaseInsensitive);
-    QStringList near = nearestOf(prefixed ? method.mid(prefix.size()) : method, names);
+    const auto withoutPrefix = [](const QString &name) {
+        return name.startsWith(prefix, Qt::CaseInsensitive) ? name.mid(prefix.size()) : name;
+    };
+    QMap<QString, QString> known; // full names by the part that differs
+    for (const Row &row : table)
+        known.insert(row.method, prefix + row.method);
+    for (const QString &own : m_replaced.keys())
+        known.insert(withoutPrefix(own), own);
+    QStringList near = nearestOf(withoutPrefix(method), known.keys());
     for (QString &name : near)
-        name.prepend(prefix);
+        name = known[name];
     return near;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QtCore/QMap>
 #include <QtCore/QStringList>
 
 #include <optional>
@@ -15,6 +16,9 @@ public:
 
     explicit CostTable(Generation generation) : m_generation(generation) { }
 
+    /// Another cost of a method, or that of one which is in no table. cost: units, 0 … 10⁹.
+    void replace(const QString &method, qint64 cost) { m_replaced.insert(method, cost); }
+
     /// method: full name, "gmail.users.threads.get". Null for a method that is not in the tables. What Google does
     /// not list in the table of 2026 costs what it cost before.
     std::optional<qint64> cost(const QString &method) const;
@@ -27,10 +31,11 @@ public:
     Dearest dearest() const;
 
     /// Known names that resemble a mistyped one, best first, at most three.
-    static QStringList nearest(const QString &method);
+    QStringList nearest(const QString &method) const;
 
 private:
     Generation m_generation;
+    QMap<QString, qint64> m_replaced; ///< by full name
 };
 
 } // namespace gmailquota

@@ -109,6 +109,9 @@ Status takeCustom(const QJsonObject &project, ProjectQuota *quota)
         if (const Status status = take(project, publication, quota); !status.ok())
             return status;
     }
+    const QJsonObject costs = project["method_costs"_L1].toObject();
+    for (auto cost = costs.begin(); cost != costs.end(); ++cost)
+        quota->costs.replace(cost.key(), cost->toInteger());
     return Status::success();
 }
 

@@ -26,7 +26,8 @@ struct ProjectQuota {
 
 /// The quota of a configured project: its preset ("gmail-2026" when it names none), with the single values that the
 /// configuration gives instead. "custom" has to give all four of capacity and refill; its "costs" names the preset
-/// whose cost table, published limits and day budget it starts from. Places are left out.
+/// whose cost table, published limits and day budget it starts from, its "method_costs" ({method: units}) replace
+/// single costs. Places are left out.
 /// Failure: bad_configuration with the field.
 tidekeeper::Status quotaOf(const QString &name, const QJsonObject &project, ProjectQuota *quota);
 

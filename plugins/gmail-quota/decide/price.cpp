@@ -18,9 +18,9 @@ Status invalid(const QString &field, const QString &text)
     return Status::failure(u"invalid_request"_s, text, {{u"field"_s, field}});
 }
 
-Status unknownMethod(const QString &method)
+Status unknownMethod(const CostTable &costs, const QString &method)
 {
-    const QStringList near = CostTable::nearest(method);
+    const QStringList near = costs.nearest(method);
     QString text =
         u"There is no Gmail API method of this name; names look like \"gmail.users.threads.get\"."_s;
     if (!near.isEmpty())
@@ -50,7 +50,7 @@ Status price(const CostTable &costs, const QuotaRequest &request, qint64 *cost)
     }
     const std::optional<qint64> single = costs.cost(request.method);
     if (!single)
-        return unknownMethod(request.method);
+        return unknownMethod(costs, request.method);
     *cost = *single * request.count;
     return Status::success();
 }

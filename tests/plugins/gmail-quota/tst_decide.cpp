@@ -22,6 +22,8 @@ private Q_SLOTS:
     void prices();
     void presets_data();
     void presets();
+    void daysOfPresets();
+    void costsOfOnesOwn();
     void badProjects_data();
     void badProjects();
 };
@@ -152,6 +154,14 @@ void TestDecide::presets_data()
                             << QList<qint64>{15'000, 1'200'000, 900, 13'625, 72'000, 1'090'000, 10};
     QTest::newRow("one number") << QJsonObject{{u"preset"_s, u"gmail-legacy"_s}, {u"account_capacity"_s, 500}}
                                 << QList<qint64>{15'000, 1'200'000, 500, 13'625, 72'000, 1'090'000, 10};
+    QJsonObject custom{{u"preset"_s, u"custom"_s},          {u"account_capacity"_s, 1},
+                       {u"account_refill_per_minute"_s, 2}, {u"project_capacity"_s, 3},
+                       {u"project_refill_per_minute"_s, 4}, {u"costs"_s, u"gmail-legacy"_s}};
+    QTest::newRow("custom, old costs") << custom << QList<qint64>{15'000, 1'200'000, 1, 2, 3, 4, 10};
+    custom[u"published_account"_s] = 0;
+    custom[u"published_project"_s] = 5;
+    custom[u"method_costs"_s] = QJsonObject{{u"gmail.users.threads.get"_s, 12}};
+    QTest::newRow("custom, all given") << custom << QList<qint64>{0, 5, 1, 2, 3, 4, 12};
     QTest::newRow("custom") << QJsonObject{{u"preset"_s, u"custom"_s},
                                            {u"account_capacity"_s, 1},
                                            {u"account_refill_per_minute"_s, 2},
@@ -179,12 +189,54 @@ void TestDecide::presets()
     QCOMPARE(quota.costs.cost(quota.costs.dearest().method), std::optional<qint64>(100));
 }
 
+void TestDecide::daysOfPresets()
+{
+    const auto budget = [](const QJsonObject &project) {
+        ProjectQuota quota;
+        return quotaOf(u"default"_s, project, &quota).ok() ? quota.dayBudget : -1;
+    };
+    QCOMPARE(budget({}), 80'000'000);
+    QCOMPARE(budget({{u"preset"_s, u"gmail-legacy"_s}}), 0);
+    QCOMPARE(budget({{u"preset"_s, u"gmail-legacy"_s}, {u"day_budget"_s, 5}}), 5);
+    QCOMPARE(budget({{u"day_budget"_s, 0}}), 0);
+}
+
+void TestDecide::costsOfOnesOwn()
+{
+    CostTable costs(CostTable::Generation::Of2026);
+    costs.replace(u"gmail.users.labels.patch"_s, 150);
+    costs.replace(u"gmail.users.watch"_s, 1);
+    QCOMPARE(costs.cost(u"gmail.users.labels.patch"_s), std::optional<qint64>(150));
+    QCOMPARE(costs.cost(u"gmail.users.watch"_s), std::optional<qint64>(1));
+    QCOMPARE(costs.cost(u"gmail.users.threads.get"_s), std::optional<qint64>(40));
+    QCOMPARE(costs.dearest().method, u"gmail.users.labels.patch"_s);
+    QCOMPARE(costs.dearest().cost, 150);
+    QCOMPARE(costs.nearest(u"labels.ptch"_s).first(), u"gmail.users.labels.patch"_s);
+}
+
 void TestDecide::badProjects_data()
 {
     QTest::addColumn<QJsonObject>("project");
     QTest::addColumn<QString>("field");
     QTest::newRow("preset") << QJsonObject{{u"preset"_s, u"gmail-2025"_s}}
                             << u"google.projects.mine.preset"_s;
+    const QJsonObject custom{{u"preset"_s, u"custom"_s},
+                             {u"account_capacity"_s, 1},
+                             {u"account_refill_per_minute"_s, 2},
+                             {u"project_capacity"_s, 3},
+                             {u"project_refill_per_minute"_s, 4}};
+    const auto with = [&](const QString &key, const QJsonValue &value) {
+        QJsonObject project = custom;
+        project[key] = value;
+        return project;
+    };
+    QTest::newRow("costs") << with(u"costs"_s, u"custom"_s) << u"google.projects.mine.costs"_s;
+    QTest::newRow("costs as a number") << with(u"costs"_s, 5) << u"google.projects.mine.costs"_s;
+    QTest::newRow("published") << with(u"published_account"_s, -1)
+                               << u"google.projects.mine.published_account"_s;
+    QTest::newRow("day budget") << QJsonObject{{u"day_budget"_s, -1}} << u"google.projects.mine.day_budget"_s;
+    QTest::newRow("day action") << QJsonObject{{u"day_action"_s, u"stop"_s}}
+                                << u"google.projects.mine.day_action"_s;
     QTest::newRow("custom needs all") << QJsonObject{{u"preset"_s, u"custom"_s}, {u"account_capacity"_s, 1}}
                                       << u"google.projects.mine.account_refill_per_minute"_s;
     for (const QJsonValue &value : {QJsonValue(0), QJsonValue(1.5), QJsonValue(u"1"_s), QJsonValue(2e9)})

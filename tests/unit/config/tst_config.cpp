@@ -69,16 +69,21 @@ private Q_SLOTS:
             file("[google.projects.a]\nday_budget = 0\nday_action = \"refuse-bulk\"\n"
                  "[google.projects.b]\npreset = \"custom\"\ncosts = \"gmail-legacy\"\n"
                  "published_account = 0\npublished_project = 600000\naccount_capacity = 1\n"
-                 "account_refill_per_minute = 2\nproject_capacity = 3\nproject_refill_per_minute = 4\n"),
+                 "account_refill_per_minute = 2\nproject_capacity = 3\nproject_refill_per_minute = 4\n"
+                 "[google.projects.b.method_costs]\n\"gmail.users.labels.patch\" = 7\n"),
             {});
         QVERIFY2(config, config ? "" : qPrintable(config.error().text));
         const QJsonObject a{{u"day_budget"_s, 0}, {u"day_action"_s, u"refuse-bulk"_s}};
         QCOMPARE(config->google.projects[u"a"_s].limits, a);
         const QJsonObject b{
-            {u"costs"_s, u"gmail-legacy"_s},     {u"published_account"_s, 0},
-            {u"published_project"_s, 600'000},   {u"account_capacity"_s, 1},
-            {u"account_refill_per_minute"_s, 2}, {u"project_capacity"_s, 3},
+            {u"costs"_s, u"gmail-legacy"_s},
+            {u"published_account"_s, 0},
+            {u"published_project"_s, 600'000},
+            {u"account_capacity"_s, 1},
+            {u"account_refill_per_minute"_s, 2},
+            {u"project_capacity"_s, 3},
             {u"project_refill_per_minute"_s, 4},
+            {u"method_costs"_s, QJsonObject{{u"gmail.users.labels.patch"_s, 7}}},
         };
         QCOMPARE(config->google.projects[u"b"_s].limits, b);
         QCOMPARE(config->google.projects[u"default"_s].limits, QJsonObject());
@@ -145,6 +150,16 @@ private Q_SLOTS:
         project("custom without a refill", custom, u"project_refill_per_minute"_s, u"is missing"_s);
         project("costs of nothing", custom + "project_refill_per_minute = 1\ncosts = \"free\"\n", u"costs"_s,
                 u"\"gmail-2026\""_s);
+        const QByteArray costs =
+            custom + "project_refill_per_minute = 1\n[google.projects.default.method_costs]\n";
+        project("cost of no method", costs + "\"labels.patch\" = 5\n", u"method_costs.labels.patch"_s,
+                u"gmail.users.labels.patch"_s);
+        project("cost below zero", costs + "\"gmail.users.watch\" = -1\n",
+                u"method_costs.gmail.users.watch"_s, u"from 0"_s);
+        project("cost of a method, without custom", "method_costs = {}\n", u"method_costs"_s,
+                u"preset = \"custom\""_s);
+        project("mistyped costs", custom + "project_refill_per_minute = 1\nmethods_cost = {}\n",
+                u"methods_cost"_s, u"not a key"_s);
         project("published", custom + "project_refill_per_minute = 1\npublished_project = -1\n",
                 u"published_project"_s, u"from 0"_s);
         QTest::newRow("topic") << QByteArray("[google.projects.default]\ntopic = \"mail\"\n") << bad
