@@ -7,11 +7,8 @@ const { sleep } = require('./time');
 // What one consumer of a mailbox wants from Gmail. Costs are those of May 2026; bulk asks for equal amounts, since
 // whoever asks for more than his rivals at a nearly empty bucket would be overtaken for ever.
 const costs = { 'threads.get': 40, 'messages.get': 20, 'history.list': 2 };
-const threadsAtOnce = 2;
-const messagesAtOnce = 4;
 const historyEvery = 8; // of the rounds of a batch consumer
 const meanArrivalMs = 5000;
-const largestBurst = 3;
 
 function work(method, lane, calls, how) {
     return { method: `gmail.users.${method}`, cost: costs[method] * calls.length, lane, calls, how };
@@ -19,9 +16,10 @@ function work(method, lane, calls, how) {
 
 /** One of the programs on a mailbox: "first-sync", "batch" or "realtime". */
 class Consumer {
-    constructor(kind, mailbox, limiter, gmail, random, signal) {
+    constructor(kind, mailbox, sizes, limiter, gmail, random, signal) {
         this.kind = kind;
         this.mailbox = mailbox; // {threads: ids, messages: ids, historyId}
+        this.sizes = sizes; // calls at once: {threads, messages, burst}
         this.attempt = new Attempt(kind, limiter, gmail, random, signal);
         this.random = random;
         this.signal = signal;
@@ -42,7 +40,7 @@ class Consumer {
     }
 
     fetchThreads() {
-        const calls = this.some(this.mailbox.threads, threadsAtOnce).map((id) => `threads/${id}`);
+        const calls = this.some(this.mailbox.threads, this.sizes.threads).map((id) => `threads/${id}`);
         return this.attempt.perform(work('threads.get', 'bulk', calls, 'batch'));
     }
 
@@ -51,13 +49,13 @@ class Consumer {
             this.next += 1;
             return this.listHistory('bulk');
         }
-        return this.attempt.perform(work('messages.get', 'bulk', this.messages(messagesAtOnce), 'inTurn'));
+        return this.attempt.perform(work('messages.get', 'bulk', this.messages(this.sizes.messages), 'inTurn'));
     }
 
     async awaitMail() {
         await sleep(-Math.log(1 - this.random()) * meanArrivalMs, this.signal);
         await this.listHistory('realtime');
-        const burst = 1 + Math.floor(this.random() * largestBurst);
+        const burst = 1 + Math.floor(this.random() * this.sizes.burst);
         await this.attempt.perform(work('messages.get', 'realtime', this.messages(burst), 'batch'));
     }
 

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
+const { quantile } = require('../support/statistics');
 const { projectOf } = require('./scene');
-
-/** The smallest value that so large a share of all does not exceed; null without values. */
-function percentile(values, share) {
-    if (values.length === 0)
-        return null;
-    const sorted = Float64Array.from(values).sort();
-    return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
-}
 
 /** 1 when all have the same, 1/n when one has everything. */
 function jainIndex(values) {
@@ -47,18 +40,28 @@ function figuresOf({ scene, samples, seen, accounts }, policy, warmUpS, limitPer
         worst18s: Math.max(...mailboxes.map((account) => account.units_worst_18s)),
         mostInFlight: Math.max(...mailboxes.map((account) => account.in_flight_worst)),
         realtimeCalls: realtime.length,
-        realtimeWaitMs: { p50: percentile(realtime, 0.5), p99: percentile(realtime, 0.99) },
-        bulkWaitMs: { p50: percentile(bulk, 0.5), p99: percentile(bulk, 0.99) },
+        realtimeWaitMs: { p50: quantile(realtime, 0.5), p99: quantile(realtime, 0.99) },
+        bulkWaitMs: { p50: quantile(bulk, 0.5), p99: quantile(bulk, 0.99) },
         askedAgain: total(own, 'askedAgain'),
         unusedGrants: total(own, 'unused'),
         otherFailures: total(own, 'failures'),
     };
 }
 
-/** Units in the sliding minute, second by second: [[seconds, units]]. */
+/** Units served and asked for in the last 60 s, sample by sample. */
 function slidingMinute({ scene, samples }, policy) {
     const project = projectOf(scene, policy);
-    return samples.map(({ atS, projects }) => [atS, projects.get(project).units_last_60s]);
+    const points = samples.map(({ atS, projects }) => {
+        const { units, refused_units: refusedUnits } = projects.get(project);
+        return { atS, units, asked: units + refusedUnits };
+    });
+    let first = 0;
+    return points.map((point) => {
+        while (points[first].atS < point.atS - 60)
+            ++first;
+        const before = first === 0 ? { units: 0, asked: 0 } : points[first];
+        return { atS: point.atS, servedUnits: point.units - before.units, askedUnits: point.asked - before.asked };
+    });
 }
 
 /** All realtime waits of a policy in ms. */
@@ -66,4 +69,4 @@ function realtimeWaits({ seen }, policy) {
     return waitsOf(seen.filter((consumer) => consumer.policy === policy && consumer.kind === 'realtime'));
 }
 
-module.exports = { figuresOf, jainIndex, percentile, realtimeWaits, slidingMinute };
+module.exports = { figuresOf, jainIndex, realtimeWaits, slidingMinute };

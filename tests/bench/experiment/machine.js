@@ -10,11 +10,11 @@ const { Gmail } = require('./gmail');
 const { policyNamed, published } = require('./policies');
 const { randomFrom } = require('./time');
 
-const { scene, consumers, clockOffsetMs, machines, engine, googleUrl, redisPath } = workerData;
+const { scene, sizes, consumers, clockOffsetMs, machines, engine, googleUrl, redisPort } = workerData;
 const realNow = Date.now;
 Date.now = () => realNow() + clockOffsetMs; // before any limiter looks at it
 
-const redis = new Redis({ path: redisPath });
+const redis = new Redis({ host: '127.0.0.1', port: redisPort });
 const limiters = new Map();
 const end = new AbortController();
 
@@ -35,7 +35,7 @@ function limiterFor({ policy, account, kind }) {
 function made(consumer) {
     const { account, kind, seed } = consumer;
     const gmail = new Gmail(googleUrl, account.token);
-    return new Consumer(kind, account, limiterFor(consumer), gmail, randomFrom(seed), end.signal);
+    return new Consumer(kind, account, sizes, limiterFor(consumer), gmail, randomFrom(seed), end.signal);
 }
 
 async function run(consumer) {

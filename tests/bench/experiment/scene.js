@@ -14,6 +14,7 @@ const layouts = {
     four: ['first-sync', 'batch', 'batch', 'realtime'],
     sixteen: [...Array(4).fill('first-sync'), ...Array(8).fill('batch'), ...Array(4).fill('realtime')],
 };
+const usualSizes = { threads: 2, messages: 4, burst: 3 };
 
 /** The project at Google in which a policy's accounts live, so that policies cannot disturb each other. */
 const projectOf = (scene, policy) => `${scene.name}-${policy}`;
@@ -63,13 +64,13 @@ async function watch(scene, google, broken) {
 
 /**
  * Runs consumers of all policies of a scene at the same time:
- * {name, policies, emails, layout, seconds, seed, during?(second, google)} → {samples, accounts, seen}.
+ * {name, policies, emails, layout, sizes?, seconds, seed, during?(second, google)} → {samples, accounts, seen}.
  */
-async function runScene(scene, { google, engine, redisPath }) {
+async function runScene(scene, { google, engine, redisPort }) {
     const byMachine = await consumersByMachine(scene, google);
     const broken = [];
     const workers = byMachine.map((consumers, i) => startMachine({
-        scene: scene.name, consumers, machines, engine, redisPath, googleUrl: google.url,
+        scene: scene.name, sizes: scene.sizes ?? usualSizes, consumers, machines, engine, redisPort, googleUrl: google.url,
         clockOffsetMs: Math.round(clocksApartMs * (i / (machines - 1) - 0.5)),
     }, broken));
     workers.forEach((worker) => worker.postMessage('start'));

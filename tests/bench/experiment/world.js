@@ -65,21 +65,29 @@ class Google {
     }
 }
 
+/** A simulated Google of its own process. */
+async function startGoogle(programs, build) {
+    const command = path.join(build, 'bin/tidekeeper-google-sim');
+    const { url } = await programs.startListening('google', command, ['--listen', '127.0.0.1:0']);
+    return new Google(url);
+}
+
 /** The engine with one project for each scene; {url, token}. */
-async function startEngine(programs, googleUrl, redisPath, projects) {
+async function startEngine(programs, build, googleUrl, redisPort, projects) {
     const secret = path.join(programs.folder, 'client-secret');
     const config = path.join(programs.folder, 'tidekeeper.toml');
     const state = path.join(programs.folder, 'state');
     fs.writeFileSync(secret, 'secret', { mode: 0o600 });
     fs.writeFileSync(config, [
-        `[redis]\nurl = "unix:${redisPath}"`,
+        `[redis]\nurl = "redis://127.0.0.1:${redisPort}"`,
         `[google]\noauth_url = "${googleUrl}"\ngmail_url = "${googleUrl}"\nfcm_url = "${googleUrl}"`,
         ...projects.map((name) => `[google.projects.${name}]\nproject_id = "${name}"\n`
             + `topic = "projects/${name}/topics/gmail"\n[google.projects.${name}.clients.default]\n`
             + `client_id = "${name}-client"\nclient_secret_file = "${secret}"`),
     ].join('\n\n'));
-    const url = await programs.startListening('tidekeeperd', ['--config', config, '--state-dir', state]);
+    const { url } = await programs.startListening('tidekeeperd', path.join(build, 'bin/tidekeeperd'),
+        ['--config', config, '--state-dir', state, '--listen', '127.0.0.1:0']);
     return { url, token: fs.readFileSync(path.join(state, 'admin.token'), 'utf8').trim() };
 }
 
-module.exports = { Google, startEngine };
+module.exports = { startEngine, startGoogle };
