@@ -23,8 +23,9 @@ QByteArrayList AccountLimits::arguments() const
 
 AccountOverrides::AccountOverrides(redis::RedisConnection &connection, redis::FunctionLibrary &library,
                                    Projects &projects)
-    : m_connection(connection), m_library(library)
+    : m_connection(connection), m_library(library), m_buckets(projects)
 {
+    connect(&projects, &Projects::added, this, &AccountOverrides::tellLocalBuckets);
     // Redis may be another one now, or may have been emptied or restored while it was away.
     connect(&connection, &redis::RedisConnection::ready, this, [this] {
         for (auto &[name, project] : m_projects)
@@ -41,7 +42,26 @@ void AccountOverrides::set(const QString &limiter, const QString &project, const
     const std::pair name(limiter, project);
     Own &entry = m_projects.try_emplace(name, Own{.keys = Keys(limiter, project)}).first->second;
     entry.wanted = wanted;
+    tellLocalBuckets(limiter, project);
     compare(entry);
+}
+
+/// They hold without Redis too.
+void AccountOverrides::tellLocalBuckets(const QString &limiter, const QString &project)
+{
+    const auto own = m_projects.find({limiter, project});
+    const std::shared_ptr<Project> buckets = m_buckets.find(limiter, project);
+    if (own == m_projects.end() || !buckets)
+        return;
+    QHash<QByteArray, Policy::Scope> scopes;
+    const Wanted &wanted = own->second.wanted;
+    for (auto account = wanted.constBegin(); account != wanted.constEnd(); ++account) {
+        scopes.insert(own->second.keys.account(account.key()),
+                      {.capacity = account->capacity,
+                       .refillPerMinute = account->refillPerMinute,
+                       .reserveMilli = account->reserveMilli});
+    }
+    buckets->local.setOverrides(scopes);
 }
 
 const AccountLimits *AccountOverrides::find(const QString &limiter, const QString &project,

@@ -51,6 +51,7 @@ private:
         bool isListed = false; ///< the overrides that others left in Redis are in `known`
     };
 
+    void tellLocalBuckets(const QString &limiter, const QString &project);
     void beginAnew(Own &project);
     void compare(Own &project);
     void list(Own &project);
@@ -59,6 +60,7 @@ private:
 
     redis::RedisConnection &m_connection;
     redis::FunctionLibrary &m_library;
+    const Projects &m_buckets;
     std::map<std::pair<QString, QString>, Own> m_projects; ///< by limiter and name; never removed
 };
 

@@ -165,7 +165,8 @@ QuotaAnswer BucketService::withoutRedis(const AcquireCall &call)
     }
     answer.degraded = true;
     answer.cost = call.cost;
-    answer.nowUs = m_clock.nowMs() * 1000;
+    // No two alike: a grant is named by it.
+    answer.nowUs = m_lastDegradedUs = std::max(m_clock.nowMs() * 1000, m_lastDegradedUs + 1);
     if (answer.granted)
         answer.grantId = call.grantId(answer.nowUs, true);
     return answer;

@@ -67,6 +67,7 @@ private:
     QuotaCaller m_caller;
     QMap<QString, Usage> m_usage;
     Feedback m_feedback;
+    qint64 m_lastDegradedUs = 0;
 };
 
 } // namespace tidekeeper::limits

@@ -4,6 +4,7 @@
 #include "limits/units.h"
 #include "redis/callbackawaiter.h"
 
+#include <algorithm>
 #include <functional>
 
 using namespace Qt::StringLiterals;
@@ -13,6 +14,8 @@ namespace tidekeeper::limits {
 namespace {
 
 constexpr qint64 answerMs = 500;
+constexpr qint64 shortestFreezeMs = 1'000; // as in lua/quota.lua
+constexpr qint64 longestFreezeMs = 24 * 3'600'000;
 
 /// A call whose end is awaited.
 struct AwaitedCall final : QuotaCall {
@@ -28,7 +31,8 @@ QJsonObject nothingBack(const QString &reason)
 {
     QString text = u"This grant charged nothing, so there is nothing to give back."_s;
     if (reason == "degraded"_L1)
-        text = u"This grant was made without Redis, whose buckets it never charged."_s;
+        text =
+            u"This grant was made without Redis, and nothing of it is left in this engine's own buckets."_s;
     else if (reason == "already"_L1)
         text = u"This grant was given back before; that happens once."_s;
     else if (reason == "late"_L1)
@@ -55,8 +59,15 @@ QCoro::Task<Result<QJsonObject>> Feedback::report(QString limiter, QJsonObject j
     const QByteArrayList keys{names.account(verdict->account), names.project(), names.policy()};
     const Result<redis::Value> answer =
         co_await ask(*project, "tidekeeper_report_v1", keys, verdict->arguments(), 5);
-    if (!answer)
+    if (!answer) {
+        freezeLocally(**project, *verdict);
         co_return fail(answer.error());
+    }
+    if (verdict->rate && verdict->scope == "account"_L1) {
+        const Policy::Scope &limits = (*project)->policy.account;
+        (*project)->active.emptied(keys.at(0), limits.capacity * 1000, limits.refillPerMinute,
+                                   answer->items[4].toInteger());
+    }
     Usage &usage = m_usage[limiter];
     ++usage.reports[verdict->rate ? verdict->scope : u"ok"_s];
     if (verdict->isChargedButRefused())
@@ -75,8 +86,10 @@ QCoro::Task<Result<QJsonObject>> Feedback::refund(QString limiter, QString grant
     const auto project = projectOf(limiter, grant->project);
     if (!project)
         co_return fail(project.error());
-    if (grant->degraded || grant->cost == 0)
-        co_return nothingBack(grant->degraded ? u"degraded"_s : u"free"_s);
+    if (grant->cost == 0)
+        co_return nothingBack(u"free"_s);
+    if (grant->degraded)
+        co_return refundDegraded(**project, *grant, grantId);
 
     const Keys &names = (*project)->keys;
     QByteArrayList keys{names.account(grant->account), names.project(), names.policy(),
@@ -95,6 +108,39 @@ QCoro::Task<Result<QJsonObject>> Feedback::refund(QString limiter, QString grant
                           {u"account_units"_s, accountUnits},
                           {u"project_units"_s, wholeUnits(answer->items[2].toInteger())},
                           {u"reason"_s, QString()}};
+}
+
+/// Once and within 60 s, as in Redis; nothing when Redis was told of the charge meanwhile.
+QJsonObject Feedback::refundDegraded(Project &project, const Grant &grant, const QString &grantId)
+{
+    const qint64 nowUs = m_clock.monotonicMs() * 1000;
+    const qint64 ageUs = std::max<qint64>(0, m_clock.nowMs() * 1000 - grant.nowUs);
+    if (ageUs > RefundedGrants::keptMs * 1000)
+        return nothingBack(u"late"_s);
+    if (!m_refunded.add(grantId, m_clock.monotonicMs()))
+        return nothingBack(u"already"_s);
+    const LocalBuckets::Amounts back =
+        project.local.refund(project.keys.account(grant.account), grant.cost * 1000, nowUs - ageUs, nowUs);
+    if (back.isNothing())
+        return nothingBack(u"degraded"_s);
+    const qint64 accountUnits = wholeUnits(back.accountMilli);
+    m_usage[project.limiter].refunds.add(accountUnits);
+    return {{u"refunded"_s, true},
+            {u"account_units"_s, accountUnits},
+            {u"project_units"_s, wholeUnits(back.projectMilli)},
+            {u"reason"_s, QString()}};
+}
+
+/// Redis cannot be told now, but this engine need not go on calling: it decides alone meanwhile.
+void Feedback::freezeLocally(Project &project, const Verdict &verdict) const
+{
+    if (!verdict.rate || !verdict.family.isEmpty())
+        return;
+    const qint64 nowUs = m_clock.monotonicMs() * 1000;
+    const qint64 frozenMs = std::clamp(verdict.retryAfterMs, shortestFreezeMs, longestFreezeMs);
+    const bool isProject = verdict.scope == "project"_L1;
+    project.local.freeze(isProject ? QByteArray() : project.keys.account(verdict.account),
+                         nowUs + frozenMs * 1000, nowUs);
 }
 
 QCoro::Task<Result<QJsonObject>> Feedback::release(QString limiter, QString holdId)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "limits/quotacaller.h"
+#include "limits/refundedgrants.h"
 #include "limits/usage.h"
 #include "limits/verdict.h"
 
@@ -10,7 +11,8 @@
 namespace tidekeeper::limits {
 
 /// What comes back after a decision: what the API said, quota that was not used, places. These need Redis: while it is
-/// away they fail with limiter_unavailable, and the caller may ask again. Thread of the connection.
+/// away they fail with limiter_unavailable, and the caller may ask again; a freeze holds in this engine all the same,
+/// and a grant of its own buckets goes back to them. Thread of the connection.
 class Feedback {
 public:
     Feedback(QuotaCaller &caller, const Projects &projects, const Clock &clock, QMap<QString, Usage> &usage)
@@ -24,6 +26,8 @@ public:
     QCoro::Task<Result<QJsonObject>> release(QString limiter, QString holdId);
 
 private:
+    QJsonObject refundDegraded(Project &project, const Grant &grant, const QString &grantId);
+    void freezeLocally(Project &project, const Verdict &verdict) const;
     Result<std::shared_ptr<Project>> projectOf(const QString &limiter, const QString &name) const;
     QCoro::Task<Result<redis::Value>> ask(std::shared_ptr<Project> project, QByteArray function,
                                           QByteArrayList keys, QByteArrayList arguments, qsizetype items);
@@ -32,6 +36,7 @@ private:
     const Projects &m_projects;
     const Clock &m_clock;
     QMap<QString, Usage> &m_usage;
+    RefundedGrants m_refunded; ///< those of this engine's own buckets
 };
 
 } // namespace tidekeeper::limits

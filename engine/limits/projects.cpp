@@ -40,6 +40,7 @@ std::shared_ptr<Project> Projects::take(const QString &limiter, const QString &n
         project->local.setPolicy(policy);
     } else {
         project = std::make_shared<Project>(Project{limiter, name, Keys(limiter, name), policy});
+        Q_EMIT added(limiter, name);
     }
     return project;
 }

@@ -40,6 +40,7 @@ public:
     QCoro::Task<Result<redis::Value>> publish(std::shared_ptr<Project> project, qint64 endMs);
 
 Q_SIGNALS:
+    void added(const QString &limiter, const QString &project); ///< by take()
     /// The policy was not in Redis, or was another one: what else is kept in it has to be written again. Comes before
     /// publish() ends, so that calls made by listeners go ahead of those that wait for it.
     void written(const QString &limiter, const QString &project);
