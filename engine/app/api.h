@@ -6,11 +6,13 @@
 #include "config/config.h"
 #include "http/accountscontroller.h"
 #include "http/auth.h"
+#include "http/bucketscontroller.h"
 #include "http/devicescontroller.h"
 #include "http/httpserver.h"
 #include "http/limitercontroller.h"
 #include "http/pluginscontroller.h"
 #include "http/queuescontroller.h"
+#include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
 #include "http/schedulescontroller.h"
 
@@ -32,6 +34,8 @@ struct Api {
     Overview overview;
     StatusController status;
     http::LimiterController limiter;
+    http::BucketsController bucketLevels;
+    http::QuotaController quota;
     http::PluginsController plugins;
     http::AccountsController accounts;
     http::DevicesController devices;

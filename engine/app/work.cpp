@@ -50,12 +50,14 @@ QJsonObject projectsOf(const config::GoogleConfig &google)
     return projects;
 }
 
-pluginhost::HostOptions hostOptions(const config::Config &config)
+pluginhost::HostOptions hostOptions(const config::Config &config,
+                                    std::function<QCoro::Task<>(pluginhost::StartingPlugin)> beforeStart)
 {
     pluginhost::HostOptions options;
     options.searchPath = pluginhost::searchPath(config.pluginPath);
     options.sections = config.plugins;
     options.projects = projectsOf(config.google);
+    options.beforeStart = std::move(beforeStart);
     return options;
 }
 
@@ -164,12 +166,19 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       sealedGrants(store.accounts, store.grants, store.sealing, clock),
       accessTokens(tokenEndpoint, sealedGrants, clientsOf(config.google), clock),
       tokenService(accessTokens, [&store](QString id) { return findAccount(store.accounts, std::move(id)); }),
-      buckets(redis.connection(), redis.quotaFunctions(), clock), leases(redis.leaseFunctions()),
+      buckets(redis.connection(), redis.quotaFunctions(), clock),
+      levelIndex(redis.connection(), buckets.projects(), clock),
+      levelSweep(redis.connection(), buckets.projects(), clock),
+      levels(redis.connection(), redis.quotaFunctions(), buckets.projects(), clock), leases(redis.leaseFunctions()),
       jobs(queueName, redis.queueFunctions()), leader(leases, {}), scheduler(clock, jobs, leader),
       queueService(jobs), accountsService(store.accounts, store.devices, store.sealing, clock,
                                           [this] { return renewalWindowMs(); }),
       renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
-      renewal(portsOf(*this), providers), plugins(services, hostOptions(config), logOfPlugin), m_redis(redis),
+      renewal(portsOf(*this), providers), plugins(services, hostOptions(config,
+                                    [this](pluginhost::StartingPlugin plugin) {
+                                        return setLimiter(std::move(plugin));
+                                    }),
+              logOfPlugin), m_config(config), m_redis(redis),
       m_store(store)
 {
     offerServices();
@@ -180,6 +189,12 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
     QObject::connect(&scheduler, &scheduler::Scheduler::changed, &scheduler,
                      [this](const QString &id, const QJsonObject &change) {
                          keepSetting(m_store.settings, schedulePrefix + id, change, clock.nowMs());
+                     });
+    QObject::connect(&levelIndex, &limits::LevelIndex::enginesCounted, &buckets,
+                     &limits::BucketService::setLiveEngines);
+    QObject::connect(&limiterSettings, &settings::LimiterSettings::changed, &events,
+                     [this](const QString &limiter) {
+                         events.publish(u"limiter.changed"_s, {{u"limiter"_s, limiter}});
                      });
 }
 
@@ -203,15 +218,35 @@ QCoro::Task<> Work::start()
     clock.start();
     co_await plugins.start();
     takeUpPlugins();
+    limiterSettings.start();
     co_await startSchedules();
     startWorker();
     renewal.requestScan();
 }
 
+/// What operators decided holds from a limiter's first policy on.
+QCoro::Task<> Work::setLimiter(pluginhost::StartingPlugin plugin)
+{
+    settings::LimiterProfile profile;
+    profile.limiter = qobject_cast<RateLimiter *>(plugin.root);
+    if (!profile.limiter)
+        co_return;
+    profile.live = qobject_cast<LiveSettings *>(plugin.root);
+    profile.lateAnswers = plugin.lateAnswers;
+    profile.schema = plugin.record.metadata.configSchema;
+    profile.section = m_config.plugins.value(plugin.record.metadata.id);
+    profile.section.remove("enabled"_L1); // whether the plugin runs at all
+    profile.projects = projectsOf(m_config.google);
+    co_await limiterSettings.take(std::move(profile));
+}
+
 void Work::takeUpPlugins()
 {
+    QHash<QString, RateFeedback *> feedback;
+    for (const auto &found : plugins.implementations<RateFeedback>())
+        feedback.insert(found.pluginId, found.object);
     for (const auto &found : plugins.implementations<RateLimiter>()) {
-        if (!limiters.add(found.object))
+        if (!limiters.add(found.object, feedback.value(found.pluginId)))
             log::warning(found.pluginId, u"Its limiter is unused: another plugin has one of this name."_s);
     }
     for (const auto &found : plugins.implementations<SubscriptionProvider>()) {
@@ -263,6 +298,7 @@ QCoro::Task<> Work::stop()
     if (worker)
         co_await worker->stop(drainMs);
     co_await leader.stop();
+    co_await limiterSettings.stop();
     co_await plugins.stop();
     http.abortAll();
     clock.stop();

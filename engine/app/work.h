@@ -8,6 +8,9 @@
 #include "app/storeparts.h"
 #include "config/config.h"
 #include "limits/bucketservice.h"
+#include "limits/levelindex.h"
+#include "limits/levelreader.h"
+#include "limits/levelsweep.h"
 #include "limits/limiterregistry.h"
 #include "net/httpservice.h"
 #include "oauth/sealedgrants.h"
@@ -19,6 +22,7 @@
 #include "renewal/sqlrenewalstore.h"
 #include "scheduler/redisclock.h"
 #include "scheduler/scheduler.h"
+#include "settings/limitersettings.h"
 
 namespace tidekeeper::app {
 
@@ -46,7 +50,12 @@ struct Work {
     oauth::TokenService tokenService;
 
     limits::BucketService buckets;
+    limits::LevelIndex levelIndex;
+    limits::LevelSweep levelSweep;
+    limits::LevelReader levels;
     limits::LimiterRegistry limiters;
+    limits::AccountOverrides overrides;
+    settings::LimiterSettings limiterSettings;
 
     queue::Leases leases;
     queue::JobQueue jobs;
@@ -66,11 +75,13 @@ struct Work {
 
 private:
     void offerServices();
+    QCoro::Task<> setLimiter(pluginhost::StartingPlugin plugin);
     void takeUpPlugins();
     QCoro::Task<> startSchedules();
     void startWorker();
     const renewal::Provider *gmailProvider() const;
 
+    const config::Config &m_config;
     RedisParts &m_redis;
     StoreParts &m_store;
 };

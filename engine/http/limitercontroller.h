@@ -2,24 +2,23 @@
 #pragma once
 
 #include "http/router.h"
-#include "limits/bucketservice.h"
+#include "limits/levelreader.h"
 #include "limits/limiterregistry.h"
 
 namespace tidekeeper::http {
 
-/// /api/v1/limiters: decisions for consumers, limits and levels for people. Main thread; outlives its requests.
+/// /api/v1/limiters: limits, for people. Main thread; outlives its requests.
 class LimiterController {
 public:
-    LimiterController(Router &router, limits::LimiterRegistry &limiters, limits::BucketService &buckets);
+    LimiterController(Router &router, limits::LimiterRegistry &limiters, limits::LevelReader &levels);
 
 private:
-    QCoro::Task<Response> acquire(Request request);
     QCoro::Task<Response> list(Request request);
     QCoro::Task<Response> show(Request request);
-    QCoro::Task<Response> levels(Request request);
+    QCoro::Task<QJsonObject> describe(QString name);
 
     limits::LimiterRegistry &m_limiters;
-    limits::BucketService &m_buckets;
+    limits::LevelReader &m_levels;
 };
 
 } // namespace tidekeeper::http

@@ -49,6 +49,9 @@ struct Response {
     static Response problem(int status, const Error &error);
 };
 
+/// The body of Response::problem(error).
+QJsonObject problemDocument(const Error &error);
+
 /// The body as a JSON object. Failures: malformed_json (400, with line, column and offset),
 /// unsupported_media_type (415). What is wrong inside the object is invalid_request (422).
 Result<QJsonObject> jsonObject(const Request &request);

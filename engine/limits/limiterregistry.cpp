@@ -9,12 +9,14 @@ using namespace Qt::StringLiterals;
 
 namespace tidekeeper::limits {
 
-bool LimiterRegistry::add(RateLimiter *limiter)
+bool LimiterRegistry::add(RateLimiter *limiter, RateFeedback *feedback)
 {
     const QString name = limiter->describe()["name"_L1].toString();
     if (name.isEmpty() || m_limiters.contains(name))
         return false;
     m_limiters.insert(name, limiter);
+    if (feedback)
+        m_feedback.insert(name, feedback);
     return true;
 }
 
@@ -56,9 +58,26 @@ void LimiterRegistry::acquire(const QString &limiter, const QuotaRequest &reques
         found->acquire(request, reply);
         return;
     }
+    reply->finish(unknown(limiter), {});
+}
+
+void LimiterRegistry::report(const QString &limiter, const QJsonObject &answer, Reply *reply)
+{
+    if (RateFeedback *found = m_feedback.value(limiter))
+        found->report(answer, reply);
+    else if (m_limiters.contains(limiter))
+        reply->finish(
+            Status::failure(u"not_supported"_s,
+                            u"The limiter \"%1\" takes no reports of what the API answered."_s.arg(limiter)),
+            {});
+    else
+        reply->finish(unknown(limiter), {});
+}
+
+Error LimiterRegistry::unknown(const QString &limiter) const
+{
     const QString known = names().isEmpty() ? u"none is running"_s : u"running: "_s + names().join(u", "_s);
-    reply->finish(
-        Status::failure(u"unknown_limiter"_s, u"There is no limiter \"%1\"; %2."_s.arg(limiter, known)), {});
+    return Error::failure(u"unknown_limiter"_s, u"There is no limiter \"%1\"; %2."_s.arg(limiter, known));
 }
 
 QJsonObject LimiterRegistry::describe(const QString &name) const
