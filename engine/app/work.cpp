@@ -5,6 +5,8 @@
 #include "log/log.h"
 #include "pluginhost/searchpath.h"
 
+#include <tidekeeper/callback.h>
+
 #include <QCoro/QCoroTimer>
 #include <QtCore/QJsonArray>
 #include <QtCore/QRandomGenerator>
@@ -137,6 +139,22 @@ QCoro::Task<> keepInTimeline(store::Journal &journal, QJsonObject event)
         log::warning(u"store"_s, noted.error().text);
 }
 
+/// For what renewals tell the limiter: nothing depends on it, so a failure is only said.
+Reply *unwatched(Work &work)
+{
+    return whenDone(&work.buckets, [](const Status &status, const QJsonObject &) {
+        if (!status.ok())
+            log::warning(u"renewal"_s, u"The limiter did not take a report: "_s + status.text);
+    });
+}
+
+QCoro::Task<> giveBack(limits::BucketService &buckets, QString limiter, QString grantId)
+{
+    const Result<QJsonObject> refunded = co_await buckets.refund(limiter, grantId);
+    if (!refunded)
+        log::warning(u"renewal"_s, u"Unused quota was not given back: "_s + refunded.error().text);
+}
+
 renewal::Ports portsOf(Work &work)
 {
     return {
@@ -151,6 +169,12 @@ renewal::Ports portsOf(Work &work)
         .enqueue = [&work](QList<queue::JobSpec> specs) { return work.jobs.enqueue(std::move(specs)); },
         .publish = [&work](const QString &type,
                            const QJsonObject &event) { work.events.publish(type, event); },
+        .report =
+            [&work](const QString &limiter, const QJsonObject &verdict) {
+                work.buckets.report(limiter, verdict, unwatched(work));
+            },
+        .refund = [&work](const QString &limiter,
+                          const QString &grantId) { giveBack(work.buckets, limiter, grantId); },
         .sleep = sleepFor,
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
     };
@@ -169,17 +193,20 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       buckets(redis.connection(), redis.quotaFunctions(), clock),
       levelIndex(redis.connection(), buckets.projects(), clock),
       levelSweep(redis.connection(), buckets.projects(), clock),
-      levels(redis.connection(), redis.quotaFunctions(), buckets.projects(), clock), leases(redis.leaseFunctions()),
+      levels(redis.connection(), redis.quotaFunctions(), buckets.projects(), clock),
+      overrides(redis.connection(), redis.quotaFunctions(), buckets.projects()),
+      limiterSettings(store.settings, limiters, overrides, clock), leases(redis.leaseFunctions()),
       jobs(queueName, redis.queueFunctions()), leader(leases, {}), scheduler(clock, jobs, leader),
       queueService(jobs), accountsService(store.accounts, store.devices, store.sealing, clock,
                                           [this] { return renewalWindowMs(); }),
       renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
-      renewal(portsOf(*this), providers), plugins(services, hostOptions(config,
-                                    [this](pluginhost::StartingPlugin plugin) {
-                                        return setLimiter(std::move(plugin));
-                                    }),
-              logOfPlugin), m_config(config), m_redis(redis),
-      m_store(store)
+      renewal(portsOf(*this), providers),
+      plugins(
+          services,
+          hostOptions(config,
+                      [this](pluginhost::StartingPlugin plugin) { return setLimiter(std::move(plugin)); }),
+          logOfPlugin),
+      m_config(config), m_redis(redis), m_store(store)
 {
     offerServices();
     QObject::connect(&events, &EventBus::published, &events, [this](const QJsonObject &event) {

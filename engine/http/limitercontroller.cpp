@@ -1,20 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/limitercontroller.h"
 
+#include "settings/limiterview.h"
+
 #include <QtCore/QJsonArray>
 
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::http {
 
-LimiterController::LimiterController(Router &router, limits::LimiterRegistry &limiters,
-                                     limits::LevelReader &levels)
-    : m_limiters(limiters), m_levels(levels)
+namespace {
+
+QString nameOf(const Request &request)
 {
-    const QString one = u"/api/v1/limiters/{name}"_s;
-    router.add(Method::Get, u"/api/v1/limiters"_s, Role::Viewer,
-               [this](Request r) { return list(std::move(r)); });
-    router.add(Method::Get, one, Role::Viewer, [this](Request r) { return show(std::move(r)); });
+    return request.parameters.value(u"name"_s);
+}
+
+settings::OverrideName overrideOf(const Request &request)
+{
+    const QString project = queryValue(request, u"project"_s);
+    return {project.isEmpty() ? u"default"_s : project, request.parameters.value(u"account"_s)};
+}
+
+} // namespace
+
+LimiterController::LimiterController(Router &router, const limits::LimiterRegistry &limiters,
+                                     limits::LevelReader &levels, settings::LimiterSettings &settings)
+    : m_limiters(limiters), m_levels(levels), m_settings(settings)
+{
+    const auto route = [&](Method method, const QString &path, Role role, auto member) {
+        router.add(method, u"/api/v1/limiters"_s + path, role,
+                   [this, member](Request request) { return (this->*member)(std::move(request)); });
+    };
+    const QString one = u"/{name}"_s;
+    const QString own = one + u"/overrides/{account}"_s;
+    route(Method::Get, {}, Role::Viewer, &LimiterController::list);
+    route(Method::Get, one, Role::Viewer, &LimiterController::show);
+    route(Method::Patch, one, Role::Operator, &LimiterController::change);
+    route(Method::Put, own, Role::Operator, &LimiterController::putOverride);
+    route(Method::Delete, own, Role::Operator, &LimiterController::removeOverride);
 }
 
 QCoro::Task<Response> LimiterController::list(Request)
@@ -29,18 +53,59 @@ QCoro::Task<Response> LimiterController::list(Request)
 
 QCoro::Task<Response> LimiterController::show(Request request)
 {
-    const QString name = request.parameters.value(u"name"_s);
-    if (!m_limiters.names().contains(name))
-        co_return Response::problem(m_limiters.unknown(name));
-    const QJsonObject limiter = co_await describe(name);
-    co_return Response::json(limiter);
+    return shown(nameOf(request));
 }
 
-/// What the limiter says of itself, and what is booked ahead in each of its projects as far as Redis can be asked.
+QCoro::Task<Response> LimiterController::change(Request request)
+{
+    const Result<QJsonObject> body = jsonObject(request);
+    if (!body)
+        co_return Response::problem(body.error());
+    const Result<> changed = co_await m_settings.change(nameOf(request), *body, request.principal.name);
+    if (!changed)
+        co_return Response::problem(changed.error());
+    Response response = co_await shown(nameOf(request));
+    co_return response;
+}
+
+QCoro::Task<Response> LimiterController::putOverride(Request request)
+{
+    const Result<QJsonObject> body = jsonObject(request);
+    if (!body)
+        co_return Response::problem(body.error());
+    const Result<> changed =
+        co_await m_settings.putOverride(nameOf(request), overrideOf(request), *body, request.principal.name);
+    if (!changed)
+        co_return Response::problem(changed.error());
+    Response response = co_await shown(nameOf(request));
+    co_return response;
+}
+
+QCoro::Task<Response> LimiterController::removeOverride(Request request)
+{
+    const Result<> changed =
+        co_await m_settings.removeOverride(nameOf(request), overrideOf(request), request.principal.name);
+    if (!changed)
+        co_return Response::problem(changed.error());
+    Response response = co_await shown(nameOf(request));
+    co_return response;
+}
+
+QCoro::Task<Response> LimiterController::shown(QString limiter)
+{
+    if (!m_limiters.names().contains(limiter))
+        co_return Response::problem(m_limiters.unknown(limiter));
+    const QJsonObject described = co_await describe(limiter);
+    co_return Response::json(described);
+}
+
+/// How it is set, and what is booked ahead in each of its projects as far as Redis can be asked.
 QCoro::Task<QJsonObject> LimiterController::describe(QString name)
 {
     const QJsonObject booked = co_await m_levels.booked(name);
-    QJsonObject limiter = m_limiters.describe(name);
+    const Result<const settings::LimiterState *> state = m_settings.find(name);
+    QJsonObject limiter =
+        state ? settings::limiterView(**state, m_settings.readProblem()) : m_limiters.describe(name);
     QJsonObject projects = limiter[u"projects"_s].toObject();
     for (auto project = projects.begin(); project != projects.end(); ++project) {
         QJsonObject described = project->toObject();

@@ -34,6 +34,7 @@ constexpr Row table[] = {
     {"invalid_cron", 422},
     {"invalid_duration", 422},
     {"invalid_policy", 422},
+    {"invalid_settings", 422},
     {"not_supported", 422},
     {"invalid_value", 422},
     {"unknown_zone", 422},
