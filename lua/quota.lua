@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 3
+-- build: 4
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -313,6 +313,11 @@ local function frozenForMs(freeze, cost, nowUs)
     end
 end
 
+-- Whether there are calls that this freeze refuses: until its time is over, then all but its probe.
+local function refusesCalls(freeze, nowUs)
+    return freeze.frozen and (freeze.probeUs == 0 or nowUs < freeze.probeUs + PROBE_US)
+end
+
 -- Reads what holds for calls of this family besides the level: pace and freezes.
 local function readCare(bucket, family)
     readPace(bucket)
@@ -322,20 +327,42 @@ local function readCare(bucket, family)
     end
 end
 
--- A granted call was the probe, or came after a probe's silence: then the freeze is over. Without a freeze and at full
--- pace there is nothing left to care for.
+-- The families that were frozen and are not forgotten yet.
+local function familiesOf(bucket)
+    local families = {}
+    for family in string.gmatch(redis.call('HGET', bucket.key, 'families') or '', '%S+') do
+        families[#families + 1] = family
+    end
+    return families
+end
+
+-- A minute after the last freeze, at full pace, there is nothing left to care for.
+local function forgetWhenCalm(bucket, nowUs)
+    if paceAt(bucket, nowUs) < FULL_PACE then
+        return
+    end
+    local fields, families = { 'care', 'pace', 'pace_us', 'families' }, familiesOf(bucket)
+    families[#families + 1] = ''
+    for _, family in ipairs(families) do
+        local freeze = readFreeze(bucket.key, family)
+        if freeze.frozen or nowUs <= freeze.untilUs + MINUTE_US then
+            return
+        end
+        for _, field in ipairs(FREEZE_FIELDS) do
+            fields[#fields + 1] = ofFamily(field, family)
+        end
+    end
+    redis.call('HDEL', bucket.key, unpack(fields))
+end
+
+-- A granted call was the probe, or came after a probe's silence: then the freeze is over.
 local function writeCare(bucket, nowUs)
-    local calm = paceAt(bucket, nowUs) == FULL_PACE
     for _, freeze in ipairs(bucket.freezes) do
         if freeze.asProbe then
             redis.call('HSET', bucket.key, ofFamily('probe_us', freeze.family), text(nowUs))
         elseif freeze.frozen then
             redis.call('HDEL', bucket.key, ofFamily('frozen', freeze.family))
-            freeze.frozen = false
         end
-        calm = calm and not freeze.frozen and nowUs > freeze.untilUs + MINUTE_US
     end
-    if calm and (redis.call('HGET', bucket.key, 'families') or '') == '' then
-        redis.call('HDEL', bucket.key, 'care', 'pace', 'pace_us', 'families', unpack(FREEZE_FIELDS))
-    end
+    forgetWhenCalm(bucket, nowUs)
 end

@@ -39,7 +39,7 @@ local function readReport(keys, args)
     end
     local numbers = {}
     for i, name in ipairs({ 'retry_after_ms', 'grant_us', 'cost', 'told_limit' }) do
-        numbers[name] = wholeNumberOrNone(args[3 + i], LARGEST_TIME_US)
+        numbers[name] = wholeNumberOrNone(args[3 + i], name == 'cost' and LARGEST_COST or LARGEST_TIME_US)
         if not numbers[name] then
             return nil, refuseArgument(name .. ' must be a whole number')
         end
@@ -50,37 +50,15 @@ local function readReport(keys, args)
     }
 end
 
-local function familiesOf(bucket)
-    local families = {}
-    for family in string.gmatch(redis.call('HGET', bucket.key, 'families') or '', '%S+') do
-        families[#families + 1] = family
-    end
-    return families
-end
-
-local function keepFamilies(bucket, families)
-    redis.call('HSET', bucket.key, 'families', table.concat(families, ' '))
-end
-
 -- Ends the freezes whose probe this good answer belongs to; an answer without a grant may belong to any probe.
 local function endProbes(bucket, grantUs)
     local families = familiesOf(bucket)
-    local still = {}
-    table.insert(families, 1, '')
+    families[#families + 1] = ''
     for _, family in ipairs(families) do
         local freeze = readFreeze(bucket.key, family)
         if freeze.frozen and freeze.probeUs > 0 and (not grantUs or grantUs == freeze.probeUs) then
             redis.call('HDEL', bucket.key, ofFamily('frozen', family), ofFamily('probe_us', family))
-            if family ~= '' then
-                redis.call('HDEL', bucket.key, ofFamily('frozen_since_us', family),
-                    ofFamily('frozen_until_us', family), ofFamily('frozen_count', family))
-            end
-        elseif family ~= '' then
-            still[#still + 1] = family
         end
-    end
-    if #still < #families - 1 then
-        keepFamilies(bucket, still)
     end
 end
 
@@ -126,7 +104,7 @@ local function writeFreeze(bucket, freeze, family)
         end
     end
     families[#families + 1] = family
-    keepFamilies(bucket, families)
+    redis.call('HSET', bucket.key, 'families', table.concat(families, ' '))
 end
 
 -- Freezes a scope for every consumer. A refusal of a call from before the freeze is part of what began it: it makes

@@ -20,6 +20,7 @@ local LIMIT_FIELDS = {
     'account_capacity_milli', 'account_refill_per_minute', 'project_capacity_milli', 'project_refill_per_minute',
 }
 local MOST_BOOKED_ACCOUNTS = 1000
+local MOST_ROWS = 1000
 
 -- Publishing --------------------------------------------------------------------------------------------------------
 
@@ -74,6 +75,9 @@ end
 -- Stores a policy, without expiry: 1 when that changed anything, 0 when it stood there already; then now_us. Accounts'
 -- own limits stay.
 local function publish(keys, args, serverUs)
+    if #keys ~= 2 then
+        return refuseArgument('keys must be policy, project')
+    end
     local given, failure = readPublishedFields(args)
     if not given then
         return failure
@@ -139,8 +143,12 @@ end
 -- Takes what was used while nobody could ask.
 local function settle(keys, args, serverUs)
     local accountMilli, projectMilli = wholeNumber(args[1], 1e15), wholeNumber(args[2], 1e15)
-    if #keys ~= 3 or #args ~= 2 or not accountMilli or not projectMilli then
+    if #keys ~= 3 or #args ~= 2 then
         return refuseArgument('keys must be account, project, policy and the arguments account and project milli-units')
+    end
+    if not accountMilli or not projectMilli then
+        return refuseArgument((accountMilli and 'project' or 'account')
+            .. ' must be a whole number of milli-units from 0 to 1000000000000000')
     end
     local policy, limits = readPolicy(keys[3], keys[1])
     if not policy then
@@ -174,22 +182,25 @@ local function rowOf(bucket, limits, nowUs, offsetUs)
     if bucket.care then
         local freeze = bucket.freezes[1]
         row[4] = paceAt(bucket, nowUs)
-        if freeze.frozen and (freeze.probeUs == 0 or nowUs < freeze.probeUs + PROBE_US) then
+        if refusesCalls(freeze, nowUs) then
             row[5] = freeze.untilUs - offsetUs
             row[6] = freeze.probeUs > 0 and 1 or 0
         end
         local words = {}
         for _, family in ipairs(familiesOf(bucket)) do
-            words[#words + 1] = family .. ' ' .. text(readFreeze(bucket.key, family).untilUs - offsetUs)
+            freeze = readFreeze(bucket.key, family)
+            if refusesCalls(freeze, nowUs) then
+                words[#words + 1] = family .. ' ' .. text(freeze.untilUs - offsetUs)
+            end
         end
         row[7] = table.concat(words, ' ')
     end
     return row
 end
 
-local function accountRow(prefix, member, policyKey, project, serverUs)
-    local key = prefix .. 'account:' .. member
-    local policy, limits = readPolicy(policyKey, key)
+local function accountRow(scope, member, project, serverUs)
+    local key = scope.prefix .. 'account:' .. member
+    local policy, limits = readPolicy(scope.policyKey, key)
     local account = readAccount(key)
     local nowUs = steadyTimeUs(serverUs, account, project)
     if account.care then
@@ -198,23 +209,33 @@ local function accountRow(prefix, member, policyKey, project, serverUs)
     advance(account, limits, nowUs)
     local row = rowOf(account, limits, nowUs, project.clockOffsetUs)
     row[8] = member
-    row[9] = redis.call('ZCOUNT', prefix .. 'slots:' .. member, '(' .. text(nowUs), '+inf')
+    row[9] = redis.call('ZCOUNT', scope.prefix .. 'slots:' .. member, '(' .. text(nowUs), '+inf')
     row[10] = limits ~= policy.account and 1 or 0
     return row
 end
 
--- The sum of the levels below zero, from the times at which the buckets will be full.
-local function bookedMilli(activeKey, limits, serverUs)
+-- The sum of the levels below zero, from the times at which the buckets will be full: of those with limits of their
+-- own, which take longer or shorter to be, from the buckets.
+local function bookedMilli(scope, limits, project, serverUs)
     local emptyAtMs = serverUs / 1000 + limits.capacity * 60 / limits.refill
-    local booked, sum = redis.call('ZREVRANGEBYSCORE', activeKey, '+inf', '(' .. text(emptyAtMs), 'WITHSCORES',
-        'LIMIT', '0', text(MOST_BOOKED_ACCOUNTS)), 0
-    for i = 2, #booked, 2 do
-        sum = sum + (booked[i] - emptyAtMs) * limits.refill / 60
+    local late = redis.call('ZREVRANGEBYSCORE', scope.activeKey, '+inf', '(' .. text(emptyAtMs), 'WITHSCORES',
+        'LIMIT', '0', text(MOST_BOOKED_ACCOUNTS))
+    local keys, sum = {}, 0
+    for i = 1, #late, 2 do
+        keys[#keys + 1] = scope.prefix .. 'account:' .. late[i]
+    end
+    local own = #keys > 0 and redis.call('HMGET', scope.policyKey, unpack(keys)) or {}
+    for i = 1, #keys do
+        if own[i] then
+            sum = sum + math.max(0, -accountRow(scope, late[2 * i - 1], project, serverUs)[1])
+        else
+            sum = sum + (late[2 * i] - emptyAtMs) * limits.refill / 60
+        end
     end
     return math.floor(sum)
 end
 
-local function projectRow(project, policy, activeKey, serverUs)
+local function projectRow(scope, project, policy, serverUs)
     local nowUs = steadyTimeUs(serverUs, project, project)
     if project.care then
         readCare(project, '')
@@ -226,7 +247,7 @@ local function projectRow(project, policy, activeKey, serverUs)
     local rest = {
         math.floor(project.used / 1000), math.floor((dayIsOver and project.used or project.dayBase) / 1000),
         dayIsOver and dayEndUs(policy.day, nowUs) or project.dayEndUs, f[1] or '', tonumber(f[2]) or 0,
-        tonumber(f[3]) or 0, tonumber(f[4]) or 0, bookedMilli(activeKey, policy.account, serverUs),
+        tonumber(f[3]) or 0, tonumber(f[4]) or 0, bookedMilli(scope, policy.account, project, serverUs),
     }
     for i, value in ipairs(rest) do
         row[7 + i] = value
@@ -234,28 +255,46 @@ local function projectRow(project, policy, activeKey, serverUs)
     return row
 end
 
-local function levels(keys, args, serverUs)
-    local offset, count = wholeNumber(args[2], LARGEST_COST), wholeNumber(args[3], 1000)
-    if #keys ~= 3 or (args[1] ~= 'of' and not (args[1] == 'top' and offset and count)) then
-        return refuseArgument('keys must be project, policy, active and the arguments top, offset, count or of, '
-            .. 'account …')
+-- The accounts asked for, or nil and the error to answer.
+local function readMembers(args, activeKey)
+    if args[1] == 'of' then
+        if #args > 1 + MOST_ROWS then
+            return nil, refuseArgument('account must be given at most 1000 times')
+        end
+        return { unpack(args, 2) }
     end
-    local policy, failure = readPolicy(keys[2], '')
-    if not policy then
+    local offset, count = wholeNumber(args[2], LARGEST_COST), wholeNumber(args[3], MOST_ROWS)
+    if args[1] ~= 'top' or #args > 3 then
+        return nil, refuseArgument('arguments must be top, offset, count or of, account …')
+    end
+    if not offset then
+        return nil, refuseArgument('offset must be a whole number from 0 to 1000000000')
+    end
+    if not count then
+        return nil, refuseArgument('count must be a whole number from 0 to 1000')
+    end
+    return count > 0 and redis.call('ZREVRANGE', activeKey, text(offset), text(offset + count - 1)) or {}
+end
+
+local function levels(keys, args, serverUs)
+    local scope = { prefix = string.match(keys[1] or '', '^(.*)project$'), policyKey = keys[2], activeKey = keys[3] }
+    if #keys ~= 3 or not scope.prefix then
+        return refuseArgument('keys must be project, policy, active')
+    end
+    local members, failure = readMembers(args, scope.activeKey)
+    if not members then
         return failure
     end
-    local members = {}
-    if args[1] == 'top' then
-        members = count > 0 and redis.call('ZREVRANGE', keys[3], text(offset), text(offset + count - 1)) or {}
-    else
-        members = { unpack(args, 2) }
+    local policy, unreadable = readPolicy(scope.policyKey, '')
+    if not policy then
+        return unreadable
     end
-    local project, prefix, rows = readProject(keys[1]), string.match(keys[1], '^(.*)project$'), {}
+    local project, rows = readProject(keys[1]), {}
     for i, member in ipairs(members) do
-        rows[i] = accountRow(prefix, member, keys[2], project, serverUs)
+        rows[i] = accountRow(scope, member, project, serverUs)
     end
-    local total = redis.call('ZCARD', keys[3])
-    return { serverUs, projectRow(project, policy, keys[3], serverUs), total, rows }
+    local total = redis.call('ZCARD', scope.activeKey)
+    return { serverUs, projectRow(scope, project, policy, serverUs), total, rows }
 end
 
 registerTimed('tidekeeper_publish', publish)

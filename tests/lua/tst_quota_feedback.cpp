@@ -35,6 +35,7 @@ private Q_SLOTS:
     void answersFromBeforeAreNoNews();
     void answersFromBeforeOpenNothing();
     void onlyTheFamilyIsFrozen();
+    void familyBacksOffAsAllCallsDo();
     void backOffDoublesAndIsForgotten();
     void paceFallsToAQuarterAndComesBack();
     void refillFollowsThePace();
@@ -224,10 +225,25 @@ void TestQuotaFeedback::onlyTheFamilyIsFrozen()
     QVERIFY(m_redis.at(t0 + 60 * secondUs, QuotaAsk(20)).granted);
     good(t0 + 61 * secondUs, t0 + 60 * secondUs);
     QVERIFY(m_redis.at(t0 + 61 * secondUs, QuotaAsk(100).ofFamily("mail_sending")).granted);
-    QCOMPARE(m_redis.hash(QuotaRedis::accountKey())["families"], QByteArray());
     // A freeze of everything holds for the family too.
     lockOut(t0 + 62 * secondUs, 5'000);
     QVERIFY(!m_redis.at(t0 + 63 * secondUs, QuotaAsk(20).ofFamily("mail_sending")).granted);
+}
+
+void TestQuotaFeedback::familyBacksOffAsAllCallsDo()
+{
+    const QuotaReport sending{.family = "mail_sending"};
+    qint64 nowUs = t0;
+    for (const qint64 ms : {1'000, 2'000, 4'000}) {
+        const QuotaFreeze freeze = m_redis.report(nowUs, sending);
+        QCOMPARE(freeze.retryAfterMs, ms);
+        nowUs = freeze.untilUs;
+        QVERIFY(m_redis.at(nowUs, QuotaAsk(1).ofFamily("mail_sending")).granted);
+        good(nowUs, nowUs);
+    }
+    // A late answer to a call from before is no news either, although the freeze is over.
+    QVERIFY(!m_redis.report(nowUs + secondUs, {.family = "mail_sending", .grantUs = t0}).changed);
+    QCOMPARE(m_redis.report(nowUs + 2 * minuteUs, sending).retryAfterMs, 1'000);
 }
 
 void TestQuotaFeedback::backOffDoublesAndIsForgotten()
