@@ -115,6 +115,7 @@ Outcome outcomeFrom(const Status &status, const QJsonObject &result)
     outcome.until = result.value("until"_L1).toInteger();
     outcome.remedy = result.value("remedy"_L1).toString();
     outcome.scope = scopeFrom(result.value("scope"_L1).toString());
+    outcome.wholeProject = *kind == OutcomeKind::Rate && outcome.scope == FaultScope::Project;
     if (*kind == OutcomeKind::Account) {
         outcome.code = result.value("reason"_L1).toString(outcome.code);
         const bool reauth = result.value("state"_L1) == "needs_reauth"_L1;

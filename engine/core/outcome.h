@@ -43,6 +43,7 @@ struct Outcome {
     QJsonObject data; ///< renewed: merged into the stored data
 
     qint64 until = 0; ///< rate: epoch ms, 0 = unknown
+    bool wholeProject = false; ///< rate: all accounts of the project were meant
     FaultScope scope = FaultScope::Client; ///< configuration
     AccountState accountState = AccountState::Parked; ///< account: Parked or NeedsReauth
 

@@ -23,6 +23,10 @@ struct Ports {
     std::function<QCoro::Task<oauth::TokenResult>(core::Account account, QString rejected)> token;
     std::function<QCoro::Task<Result<QList<queue::EnqueueResult>>>(QList<queue::JobSpec> specs)> enqueue;
     std::function<void(const QString &type, const QJsonObject &event)> publish;
+    /// Tells a limiter what the API answered, as BucketFeedback::report; nobody waits for it.
+    std::function<void(const QString &limiter, const QJsonObject &verdict)> report;
+    /// Gives back a grant that was not used; nobody waits for it.
+    std::function<void(const QString &limiter, const QString &grantId)> refund;
     Sleep sleep;
     std::function<double()> random; ///< 0 … 1, for jitter
 };

@@ -16,11 +16,12 @@ namespace tidekeeper::renewal::test {
 
 using namespace Qt::StringLiterals;
 
-inline QuotaAnswer granted(qint64 waitMs = 0)
+inline QuotaAnswer granted(qint64 waitMs = 0, const QString &grantId = u"g-1"_s)
 {
     QuotaAnswer answer;
     answer.granted = true;
     answer.waitMs = waitMs;
+    answer.grantId = grantId;
     return answer;
 }
 
@@ -228,6 +229,8 @@ struct World {
     QStringList rejectedTokens; ///< as asked for, one per token call
     QList<queue::JobSpec> enqueued;
     QList<qint64> sleepsMs;
+    QList<QJsonObject> verdicts; ///< as the limiter was told
+    QStringList refunded;
     QStringList events;
     QHash<QString, QJsonObject> lastEvent;
     std::unique_ptr<RenewalEngine> engine;
@@ -258,6 +261,8 @@ struct World {
                     events.append(type);
                     lastEvent.insert(type, event);
                 },
+                [this](const QString &, const QJsonObject &verdict) { verdicts.append(verdict); },
+                [this](const QString &, const QString &grantId) { refunded.append(grantId); },
                 [this](qint64 ms) { return sleep(ms); },
                 [] { return 0.5; }};
     }

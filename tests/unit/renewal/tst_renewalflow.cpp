@@ -48,6 +48,9 @@ private Q_SLOTS:
     void forceSkipsBackoffButNotARateAnswer();
     void silentPluginIsTransient();
     void observeCallsNothing();
+    void tellsTheLimiterWhatTheApiSaid_data();
+    void tellsTheLimiterWhatTheApiSaid();
+    void aLongWaitIsReportedWithTheGrantThatPaid();
     void leavingStopsAndForgets();
     void leavingWithASharedMailboxStopsNothing();
     void leavingIsRetriedThenForgotten();
@@ -99,10 +102,11 @@ void TestRenewalFlow::longWaitAsksOnceMore()
     QuotaAnswer frozen;
     frozen.refusedBy = u"account_frozen"_s;
     frozen.retryAfterMs = 60'000;
-    world().limiters.next = {granted(5'000), frozen};
+    world().limiters.next = {granted(5'000, u"g-7"_s), frozen};
     world().renew(a);
     QCOMPARE(world().limiters.requests.size(), 2);
     QCOMPARE(world().limiters.requests[1].cost, 0);
+    QCOMPARE(world().refunded, QStringList{u"g-7"_s}); // the booking is void
     QVERIFY(world().provider.renewed.isEmpty());
     QCOMPARE(world().store.subscription(a).errorClass, u"rate"_s);
 }
@@ -329,6 +333,63 @@ void TestRenewalFlow::observeCallsNothing()
     observing.renew(a, true); // a job from before the switch
     QVERIFY(observing.provider.renewed.isEmpty());
     QVERIFY(observing.rejectedTokens.isEmpty());
+}
+
+void TestRenewalFlow::tellsTheLimiterWhatTheApiSaid_data()
+{
+    QTest::addColumn<QJsonObject>("outcome"); // empty: as usual
+    QTest::addColumn<QJsonObject>("verdict"); // empty: nothing is said
+    const QJsonObject whom{
+        {u"account"_s, u"a@example.com"_s}, {u"project"_s, u"default"_s}, {u"grant_id"_s, u"g-1"_s}};
+    const auto with = [whom](QJsonObject more) {
+        for (auto it = whom.begin(); it != whom.end(); ++it)
+            more.insert(it.key(), it.value());
+        return more;
+    };
+    const auto outcome = [](const QString &word, QJsonObject more = {}) {
+        more.insert(u"outcome"_s, word);
+        return more;
+    };
+    const QJsonObject ok = with({{u"rate"_s, false}});
+    const qint64 now = tidekeeper::test::FakeClock().nowMs();
+    QTest::newRow("renewed") << QJsonObject() << ok;
+    QTest::newRow("gone") << outcome(u"gone"_s) << ok;
+    QTest::newRow("parked") << outcome(u"account"_s, {{u"reason"_s, u"mail_service_not_enabled"_s}}) << ok;
+    QTest::newRow("time-out") << outcome(u"transient"_s) << QJsonObject();
+    QTest::newRow("token refused") << outcome(u"unauthorized"_s) << QJsonObject();
+    QTest::newRow("account, 15 minutes")
+        << outcome(u"rate"_s, {{u"scope"_s, u"account"_s}, {u"until"_s, now + 900'000}})
+        << with({{u"rate"_s, true}, {u"scope"_s, u"account"_s}, {u"retry_after_ms"_s, 900'000}});
+    QTest::newRow("project, unknown")
+        << outcome(u"rate"_s, {{u"scope"_s, u"project"_s}})
+        << with({{u"rate"_s, true}, {u"scope"_s, u"project"_s}, {u"retry_after_ms"_s, 0}});
+    // A time that has passed is an answer too: not the back-off of one that said nothing.
+    QTest::newRow("in the past") << outcome(u"rate"_s, {{u"scope"_s, u"account"_s}, {u"until"_s, now - 1}})
+                                 << with({{u"rate"_s, true},
+                                          {u"scope"_s, u"account"_s},
+                                          {u"retry_after_ms"_s, 1}});
+}
+
+void TestRenewalFlow::tellsTheLimiterWhatTheApiSaid()
+{
+    QFETCH(QJsonObject, outcome);
+    QFETCH(QJsonObject, verdict);
+
+    if (!outcome.isEmpty())
+        world().provider.usual = outcome;
+    world().renew(a);
+    QVERIFY(!world().provider.renewed.isEmpty());
+    QCOMPARE(world().verdicts, verdict.isEmpty() ? QList<QJsonObject>() : QList<QJsonObject>{verdict});
+    QVERIFY(world().refunded.isEmpty());
+}
+
+void TestRenewalFlow::aLongWaitIsReportedWithTheGrantThatPaid()
+{
+    world().limiters.next = {granted(5'000, u"paid"_s), granted(0, u"asked again for 0"_s)};
+    world().renew(a);
+    QCOMPARE(world().verdicts.size(), 1);
+    QCOMPARE(world().verdicts.first()["grant_id"_L1].toString(), u"paid"_s);
+    QVERIFY(world().refunded.isEmpty());
 }
 
 void TestRenewalFlow::leavingStopsAndForgets()
