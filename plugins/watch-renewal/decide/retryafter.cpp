@@ -11,14 +11,15 @@ namespace watchrenewal {
 
 namespace {
 
-/// "Fri, 12 Jun 2026 19:01:46 GMT" as epoch ms; 0 when it is none.
+/// "Fri, 12 Jun 2026 19:01:46 GMT" as epoch ms; 0 when it is none. Date and time are read apart, because together
+/// they would be taken for local time, in which some hours do not exist.
 qint64 httpDate(const QString &text)
 {
-    QDateTime date = QLocale::c().toDateTime(text, u"ddd, dd MMM yyyy HH:mm:ss 'GMT'"_s);
-    if (!date.isValid())
-        return 0;
-    date.setTimeSpec(Qt::UTC);
-    return date.toMSecsSinceEpoch();
+    static const QRegularExpression form(u"^\\w{3}, (\\d{2} \\w{3} \\d{4}) (\\d{2}:\\d{2}:\\d{2}) GMT$"_s);
+    const QRegularExpressionMatch match = form.match(text);
+    const QDate date = QLocale::c().toDate(match.captured(1), u"dd MMM yyyy"_s);
+    const QTime time = QTime::fromString(match.captured(2), u"HH:mm:ss"_s);
+    return date.isValid() && time.isValid() ? QDateTime(date, time, Qt::UTC).toMSecsSinceEpoch() : 0;
 }
 
 qint64 timeInMessage(const QString &message)

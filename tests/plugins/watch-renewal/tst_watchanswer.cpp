@@ -61,6 +61,7 @@ private Q_SLOTS:
     void noAnswer();
     void until_data();
     void until();
+    void datesDoNotDependOnOurZone();
     void removal_data();
     void removal();
     void takeOver_data();
@@ -278,6 +279,18 @@ void TestWatchAnswer::until()
     rate.retryAfter = retryAfter;
     rate.date = date;
     QTEST(renewOutcome(rate, now).value("until"_L1).toInteger(), "expected");
+}
+
+/// 02:30 on 8 March does not exist in Los Angeles, but in Greenwich it does.
+void TestWatchAnswer::datesDoNotDependOnOurZone()
+{
+    const QByteArray before = qgetenv("TZ");
+    qputenv("TZ", "America/Los_Angeles");
+    ApiAnswer rate = answer(429, body(429, u"Slow down"_s, u"rateLimitExceeded"_s));
+    rate.retryAfter = u"Sun, 08 Mar 2026 02:30:00 GMT"_s;
+    const qint64 until = renewOutcome(rate, at(u"2026-03-08T02:00:00.000Z"_s)).value("until"_L1).toInteger();
+    before.isEmpty() ? qunsetenv("TZ") : qputenv("TZ", before);
+    QCOMPARE(until, at(u"2026-03-08T02:30:00.000Z"_s));
 }
 
 void TestWatchAnswer::removal_data()
