@@ -9,8 +9,10 @@ QCoro::Task<AnswerCache::Answer> AnswerCache::get(QString key, Read read)
 {
     forgetOld(m_clock.monotonicMs());
     if (const std::shared_ptr<Entry> known = m_entries.value(key)) {
-        if (known->isReady)
-            co_return known->answer;
+        if (known->isReady) {
+            const Answer kept = known->answer; // a member that is returned would be moved away
+            co_return kept;
+        }
         auto settled = redis::awaitCallback<Answer>(
             [&known](std::function<void(Answer)> done) { known->waiting.push_back(std::move(done)); });
         Answer answer = co_await settled;

@@ -59,7 +59,6 @@ private Q_SLOTS:
     void withoutRedisTheSwitchDecides();
     void aSilentRedisIsNotWaitedForAndChargesNothing();
     void ourOwnFaultsAreNotConsent();
-    void listsTheMostDrainedFirst();
     void countsOutcomes();
 
 private:
@@ -384,28 +383,6 @@ void TestBucketService::ourOwnFaultsAreNotConsent()
     QCOMPARE(answered.status.code, u"limiter_unavailable"_s);
     QVERIFY(!answered.answer.granted);
     QVERIFY(!answered.status.text.contains(u"alice"_s));
-}
-
-void TestBucketService::listsTheMostDrainedFirst()
-{
-    acquire(request(10, u"ann@example.com"_s));
-    acquire(request(300, u"bea@example.com"_s));
-    acquire(request(100, u"cat@elsewhere.example"_s));
-    Result<QJsonObject> levels = QCoro::waitFor(m_buckets->levels(u"gmail"_s, {}, 2));
-    QVERIFY(levels);
-    QJsonArray buckets = (*levels)["buckets"_L1].toArray();
-    QCOMPARE((*levels)["total"_L1].toInt(), 3);
-    QCOMPARE(buckets.size(), 2);
-    QCOMPARE(buckets[0]["account"_L1].toString(), u"bea@example.com"_s);
-    QVERIFY(buckets[0]["level"_L1].toInt() >= 60 && buckets[0]["level"_L1].toInt() < 70);
-    QCOMPARE(buckets[0]["capacity"_L1].toInt(), 360);
-    QCOMPARE(buckets[0]["project"_L1].toString(), u"default"_s);
-    QCOMPARE(buckets[1]["account"_L1].toString(), u"cat@elsewhere.example"_s);
-    QCOMPARE((*levels)["projects"_L1].toArray()[0]["capacity"_L1].toInt(), 72'000);
-
-    levels = QCoro::waitFor(m_buckets->levels(u"gmail"_s, u"ANN"_s, 100));
-    QCOMPARE((*levels)["buckets"_L1].toArray().size(), 1);
-    QCOMPARE(QCoro::waitFor(m_buckets->levels(u"other"_s, {}, 1)).error().code, u"unknown_limiter"_s);
 }
 
 void TestBucketService::countsOutcomes()
