@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/overview.h"
 
+#include <QtCore/QHash>
 #include <QtCore/QJsonArray>
 
 using namespace Qt::StringLiterals;
@@ -34,6 +35,7 @@ QCoro::Task<QJsonObject> Overview::read()
     parts.append(accounts ? sound(u"database"_s, u"The database answers."_s)
                           : part(u"database"_s, false, false, accounts.error().code, accounts.error().text));
     addQueue(parts, queue);
+    addLimiters(parts);
     addPlugins(parts);
     addRenewal(parts, scan && (*scan)["paused"_L1].toBool());
     addCounts(parts, accounts.value_or(QJsonObject()), queue.value_or(QJsonObject()));
@@ -76,7 +78,7 @@ void Overview::addRedis(QJsonArray &parts) const
     const QJsonObject status = m_redis.status();
     if (!status["connected"_L1].toBool()) {
         parts.append(part(name, false, false, u"redis_unavailable"_s,
-                          u"Redis at %1 is not connected: no job runs, and limits follow fail_open."_s.arg(
+                          u"Redis at %1 does not answer: no job runs, and limits follow fail_open."_s.arg(
                               status["url"_L1].toString())));
         return;
     }
@@ -85,6 +87,23 @@ void Overview::addRedis(QJsonArray &parts) const
         parts.append(part(name, false, true, u"redis_unsafe"_s, finding.toString()));
     if (findings.isEmpty())
         parts.append(sound(name, u"Redis is connected."_s));
+}
+
+/// How the limiters decide while Redis cannot.
+void Overview::addLimiters(QJsonArray &parts) const
+{
+    static const QHash<QString, QString> consequences{
+        {u"local"_s,
+         u"calls pass as far as this engine's own buckets allow, and are settled when Redis is back."_s},
+        {u"open"_s, u"all calls pass, without any bound: local_fallback is off. Google may refuse some."_s},
+        {u"closed"_s, u"no call passes: fail_open is off."_s},
+    };
+    for (const QJsonValue project : m_work.buckets.decidedWithoutRedis()) {
+        parts.append(
+            part(u"limiter "_s + project["limiter"_L1].toString(), false, true, u"limiter_without_redis"_s,
+                 u"Project \"%1\" is decided without Redis: %2"_s.arg(
+                     project["project"_L1].toString(), consequences.value(project["how"_L1].toString()))));
+    }
 }
 
 void Overview::addPlugins(QJsonArray &parts) const

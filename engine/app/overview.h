@@ -18,6 +18,7 @@ public:
 private:
     QJsonObject pluginCounts() const;
     void addRedis(QJsonArray &parts) const;
+    void addLimiters(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
     void addRenewal(QJsonArray &parts, bool scanPaused) const;
     void addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const;

@@ -95,9 +95,10 @@ QCoro::Task<> RedisParts::stop()
 
 QJsonObject RedisParts::status() const
 {
-    QJsonObject status{{u"embedded"_s, m_private != nullptr},
-                       {u"connected"_s, m_connection && m_connection->isReady()},
-                       {u"verdict"_s, u"unknown"_s}};
+    QJsonObject status{
+        {u"embedded"_s, m_private != nullptr},
+        {u"connected"_s, m_connection && m_connection->isReady() && !m_connection->isBreakerOpen()},
+        {u"verdict"_s, u"unknown"_s}};
     if (m_connection) {
         status.insert(u"url"_s, m_connection->endpoint().display());
         status.insert(u"latency_us"_s, m_connection->lastLatencyUs());

@@ -34,7 +34,7 @@ public:
     redis::FunctionLibrary &queueFunctions() { return *m_queueFunctions; }
     redis::FunctionLibrary &leaseFunctions() { return *m_leaseFunctions; }
 
-    /// {"url", "embedded", "connected", "version", "verdict", "findings": [sentence, …], "latency_us"}.
+    /// {"url", "embedded", "connected" (and not silent), "version", "verdict", "findings": [sentence, …], "latency_us"}.
     QJsonObject status() const;
 
 private:

@@ -90,6 +90,12 @@ void StatusController::setGauges(const QJsonObject &overview)
                   double(overview["problems"_L1].toArray().size()));
     for (auto limiter = m_buckets.usage().begin(); limiter != m_buckets.usage().end(); ++limiter)
         setGauges(limiter.key(), *limiter);
+    QMap<QString, int> degradedProjects;
+    for (const QJsonValue project : m_buckets.decidedWithoutRedis())
+        ++degradedProjects[project["limiter"_L1].toString()];
+    for (const QString &limiter : m_buckets.usage().keys())
+        m_metrics.set(u"limiter_degraded"_s, u"Projects that are decided without Redis now."_s,
+                      {{u"limiter"_s, limiter}}, degradedProjects.value(limiter));
 }
 
 void StatusController::setGauges(const QString &limiter, const limits::Usage &usage)
