@@ -136,7 +136,7 @@ local function override(keys, args, serverUs)
         redis.call('HDEL', keys[3], keys[1])
     end
     local _, newLimits = readPolicy(keys[3], keys[1])
-    writeLevel(account, math.max(limits.ttlMs, newLimits.ttlMs), nowUs, serverUs)
+    writeLevel(account, newLimits.ttlMs, nowUs, serverUs)
     return { 1, serverUs }
 end
 

@@ -4,8 +4,6 @@
 
 #include <QtTest/QTest>
 
-#include <functional>
-
 using namespace Qt::StringLiterals;
 using namespace tidekeeper;
 using namespace tidekeeper::test;
@@ -53,29 +51,38 @@ private:
     {
         connection.send(QuotaRedis::words(-1, QuotaAsk(1).withPlace()),
                         [this, &connection](const Result<redis::Value> &answer) {
-                            const QuotaDecision decision = QuotaRedis::decision(answer.value());
-                            if (decision.granted) {
-                                mostInFlight = std::max(mostInFlight, ++inFlight);
-                                use(connection, decision.slot);
-                            } else if (decision.refusedBy == "concurrency" && ++refused < 100'000) {
-                                ask(connection);
-                            } else {
-                                wrong.append(decision.refusedBy + decision.error);
-                            }
+                            if (answer)
+                                decided(connection, QuotaRedis::decision(*answer));
                         });
+    }
+    void decided(redis::RedisConnection &connection, const QuotaDecision &decision)
+    {
+        if (decision.granted) {
+            mostInFlight = std::max(mostInFlight, ++inFlight);
+            use(connection, decision.slot);
+        } else if (decision.refusedBy == "concurrency" && ++refused < 100'000) {
+            ask(connection);
+        } else {
+            wrong.append(decision.refusedBy + decision.error);
+        }
     }
     /// The call to the API takes a round trip here.
     void use(redis::RedisConnection &connection, const QByteArray &slot)
     {
-        connection.send({"PING"}, [this, &connection, slot](const Result<redis::Value> &) {
+        connection.send({"PING"}, [this, &connection, slot](const Result<redis::Value> &answer) {
             --inFlight;
-            connection.send({"FCALL", "tidekeeper_release_v1", "1", QuotaRedis::slotsKey(), slot},
-                            [this](const Result<redis::Value> &released) {
-                                if (released.value().integer != 1)
-                                    wrong.append("not held");
-                                ++served;
-                            });
+            if (answer)
+                giveBack(connection, slot);
         });
+    }
+    void giveBack(redis::RedisConnection &connection, const QByteArray &slot)
+    {
+        connection.send({"FCALL", "tidekeeper_release_v1", "1", QuotaRedis::slotsKey(), slot},
+                        [this](const Result<redis::Value> &released) {
+                            if (released && released->integer != 1)
+                                wrong.append("not held");
+                            ++served;
+                        });
     }
 
     int m_callers;
