@@ -37,7 +37,7 @@ QJsonObject verdictOf(const ReportRequest &request, const RateAnswer &answer)
         {u"rate"_s, answer.rate},
         {u"scope"_s, answer.scope},
         {u"family"_s, answer.family},
-        {u"retry_after_ms"_s, answer.rate ? answer.retryAfterMs : 0},
+        {u"retry_after_ms"_s, answer.retryAfterMs},
         {u"told_limit"_s, answer.toldLimit},
     };
     if (!request.grantId.isEmpty())

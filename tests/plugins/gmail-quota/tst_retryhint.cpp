@@ -64,6 +64,7 @@ void TestRetryHint::waits_data()
     row("seconds", none, none, u"120"_s, 120'000);
     row("seconds, with spaces", none, none, u" 120 "_s, 120'000);
     row("part of a second", none, none, u"0.2"_s, 1'000);
+    row("rounded up", none, none, u"1.2341"_s, 1'235);
     row("zero", none, none, u"0"_s, 0);
     row("negative", none, none, u"-5"_s, 0);
     row("many", none, none, u"99999999999999999999999"_s, 86'400'000);
