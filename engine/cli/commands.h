@@ -9,7 +9,8 @@ namespace tidekeeper::cli {
 void addStatus(CLI::App &app, Session &session);
 void addAccounts(CLI::App &app, Session &session);
 void addImport(CLI::App &accounts, Session &session); ///< accounts import
-void addLimiter(CLI::App &app, Session &session); ///< limiter, buckets
+void addLimiter(CLI::App &app, Session &session);
+void addBuckets(CLI::App &app, Session &session);
 void addSchedules(CLI::App &app, Session &session);
 void addCron(CLI::App &app, Session &session);
 void addQueue(CLI::App &app, Session &session);

@@ -57,54 +57,12 @@ Result<ExitCode> showLimiter(Session &session, const std::string &name)
     return ExitCode::Ok;
 }
 
-QString share(qint64 level, qint64 capacity)
-{
-    return capacity > 0 ? u"%1 %"_s.arg(100 * level / capacity) : u"–"_s;
-}
-
-void addLevel(Table &table, const QString &who, const QJsonObject &bucket)
-{
-    const qint64 level = bucket["level"_L1].toInteger();
-    const qint64 capacity = bucket["capacity"_L1].toInteger();
-    table.add(
-        {who, bucket["project"_L1].toString(), number(level), number(capacity), share(level, capacity)});
-}
-
-Result<ExitCode> buckets(Session &session, const std::string &limiter, const std::string &filter, int limit)
-{
-    QUrlQuery query;
-    query.addQueryItem(u"limit"_s, QString::number(limit));
-    if (!filter.empty())
-        query.addQueryItem(u"q"_s, segment(filter));
-    const Result<QJsonObject> levels =
-        session.get(u"/api/v1/limiters/%1/buckets"_s.arg(segment(limiter)), query);
-    if (!levels)
-        return fail(levels.error());
-    if (session.json) {
-        session.print(*levels);
-        return ExitCode::Ok;
-    }
-    Table table(
-        {{u"ACCOUNT"_s}, {u"PROJECT"_s}, {u"LEVEL"_s, right}, {u"CAPACITY"_s, right}, {u"FULL"_s, right}});
-    for (const QJsonValue &project : levels->value("projects"_L1).toArray())
-        addLevel(table, u"(whole project)"_s, project.toObject());
-    const QJsonArray accounts = levels->value("buckets"_L1).toArray();
-    for (const QJsonValue &account : accounts)
-        addLevel(table, account["account"_L1].toString(), account.toObject());
-    session.print(table.text());
-    session.print(u"%1 of %2 accounts, the most drained first\n"_s.arg(
-        number(accounts.size()), number(levels->value("total"_L1).toInteger(accounts.size()))));
-    return ExitCode::Ok;
-}
-
 } // namespace
 
 void addLimiter(CLI::App &app, Session &session)
 {
     struct Options {
         std::string limiter = "gmail";
-        std::string filter;
-        int limit = 50;
     };
     auto options = std::make_shared<Options>();
 
@@ -113,16 +71,6 @@ void addLimiter(CLI::App &app, Session &session)
     CLI::App *show = limiter->add_subcommand("show", "Limits and settings by project");
     show->add_option("limiter", options->limiter, "Its name")->capture_default_str();
     session.onCalled(show, [&session, options] { return showLimiter(session, options->limiter); });
-
-    CLI::App *levels = app.add_subcommand("buckets", "How full the quota buckets are, in units");
-    levels->add_option("limiter", options->limiter, "Its name")->capture_default_str();
-    levels->add_option("--query,-q", options->filter, "Part of an address");
-    levels->add_option("--limit,-n", options->limit, "How many accounts at most")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    session.onCalled(levels, [&session, options] {
-        return buckets(session, options->limiter, options->filter, options->limit);
-    });
 }
 
 } // namespace tidekeeper::cli

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
     addStatus(app, session);
     addAccounts(app, session);
     addLimiter(app, session);
+    addBuckets(app, session);
     addSchedules(app, session);
     addCron(app, session);
     addQueue(app, session);
