@@ -1,6 +1,6 @@
 #!lua name=tidekeeper_queue
 -- SPDX-License-Identifier: Apache-2.0
--- build: 1
+-- build: 2
 --
 -- The queue: every move of a job is one function here or in queue_upkeep.lua, which is appended to this file to
 -- make the library. README.md gives keys, arguments and results.
@@ -426,7 +426,7 @@ redis.register_function('tidekeeper_defer_v1', function(keys, args)
     return againLater(keys, args, 'defer', 'deferrals')
 end)
 
-redis.register_function('tidekeeper_release_v1', function(keys, args)
+redis.register_function('tidekeeper_put_back_v1', function(keys, args)
     local k, id = places(keys[1]), args[1]
     local hands = inHands(k, id, args[2])
     if not hands then
@@ -455,5 +455,5 @@ redis.register_function('tidekeeper_bury_v1', function(keys, args)
 end)
 
 register('tidekeeper_queue_build', 'no-writes', function()
-    return 1
+    return 2
 end)

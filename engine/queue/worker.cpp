@@ -286,7 +286,7 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
         function = "tidekeeper_defer_v1";
         arguments << QByteArray::number(waitOf(outcome, job.deferrals)) << maxAge << errorClass << errorText;
     } else if (outcome.kind == Kind::Release) {
-        function = "tidekeeper_release_v1";
+        function = "tidekeeper_put_back_v1";
         arguments << QByteArray::number(std::max<qint64>(outcome.afterMs, 0));
     } else if (outcome.kind == Kind::Dead) {
         function = "tidekeeper_bury_v1";
@@ -343,7 +343,7 @@ QCoro::Task<> Worker::giveBack(Job job)
 {
     m_heartbeat->remove(job.id);
     QList<QByteArray> arguments{job.id.toUtf8(), job.owner, "0"};
-    co_await callFunction(m_library, "tidekeeper_release_v1", m_prefix, std::move(arguments));
+    co_await callFunction(m_library, "tidekeeper_put_back_v1", m_prefix, std::move(arguments));
 }
 
 QCoro::Task<> Worker::reap()

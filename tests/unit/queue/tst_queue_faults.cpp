@@ -38,8 +38,8 @@ void TestQueueFaults::failedRemovalLosesNothing_data()
     QTest::addColumn<QList<QByteArray>>("arguments");
     QTest::newRow("retry") << QByteArray("retry") << QList<QByteArray>{"0", "60000", "c", "t"};
     QTest::newRow("defer") << QByteArray("defer") << QList<QByteArray>{"0", "60000", "c", "t"};
-    QTest::newRow("release") << QByteArray("release") << QList<QByteArray>{"0"};
-    QTest::newRow("release later") << QByteArray("release") << QList<QByteArray>{"1"};
+    QTest::newRow("release") << QByteArray("put_back") << QList<QByteArray>{"0"};
+    QTest::newRow("release later") << QByteArray("put_back") << QList<QByteArray>{"1"};
     QTest::newRow("bury") << QByteArray("bury") << QList<QByteArray>{"c", "t"};
 }
 
@@ -105,7 +105,7 @@ void TestQueueFaults::anyOrderKeepsEachJobInOnePlace()
             } else if (kind == 3) {
                 m_redis.call("defer", {id, owner, "0", "60000", "c", "t"});
             } else if (kind == 4) {
-                m_redis.call("release", {id, owner, "0"});
+                m_redis.call("put_back", {id, owner, "0"});
             } else if (kind == 5) {
                 m_redis.call("bury", {id, owner, "c", "t"});
                 if (random.bounded(2))
@@ -183,7 +183,7 @@ void TestQueueFaults::restartKeepsAll()
         if (job.id == "bad")
             durable.call("bury", {"bad", job.owner, "c", "t"});
         else
-            durable.call("release", {job.id, job.owner, "0"});
+            durable.call("put_back", {job.id, job.owner, "0"});
     }
     durable.server().kill();
     QTRY_VERIFY(!durable.connection().isReady());

@@ -173,7 +173,7 @@ void TestQueueMoves::onlyTheOwnerEnds()
     QCOMPARE(m_redis.call("ack", {"x", ""}).integer, 0);
     QCOMPARE(m_redis.call("retry", {"x", "other", "0", "1000", "c", "t"}).integer, 0);
     QCOMPARE(m_redis.call("defer", {"x", "other", "0", "1000", "c", "t"}).integer, 0);
-    QCOMPARE(m_redis.call("release", {"x", "other", "0"}).integer, 0);
+    QCOMPARE(m_redis.call("put_back", {"x", "other", "0"}).integer, 0);
     QCOMPARE(m_redis.call("bury", {"x", "other", "c", "t"}).integer, 0);
     QCOMPARE(m_redis.call("heartbeat", {"1000", "x", "other"}).items.size(), 1);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"running"_s});
@@ -211,14 +211,14 @@ void TestQueueMoves::releaseIsUncounted()
 {
     m_redis.add("x", "k", 0, true);
     m_redis.startOne();
-    QCOMPARE(m_redis.call("release", {"x", "own-x", "0"}).integer, 1);
+    QCOMPARE(m_redis.call("put_back", {"x", "own-x", "0"}).integer, 1);
     QCOMPARE(m_redis.field("x", "starts"), "0");
     QCOMPARE(m_redis.field("x", "lane"), "urgent");
     const auto taken = m_redis.take(1);
-    QCOMPARE(m_redis.call("release", {"x", taken[0].owner, "0"}).integer, 1); // prefetched, never started
+    QCOMPARE(m_redis.call("put_back", {"x", taken[0].owner, "0"}).integer, 1); // prefetched, never started
     QCOMPARE(m_redis.field("x", "starts"), "0");
     QCOMPARE(m_redis.startOne(), "x");
-    QCOMPARE(m_redis.call("release", {"x", "own-x", "60000"}).integer, 1);
+    QCOMPARE(m_redis.call("put_back", {"x", "own-x", "60000"}).integer, 1);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"delayed"_s});
     QCOMPARE(m_redis.field("x", "attempts"), "0");
 }
