@@ -2,7 +2,7 @@
 // Every argument of every function: what is missing, of another kind or out of range is refused by its name, before
 // anything is changed. alisaifee/limits#362, songzhibin97/gkit#133: a negative cost gave quota away; Lua's tonumber
 // also takes nan, inf, exponents and hexadecimal.
-#include "quotaredis.h"
+#include "quotacalls.h"
 
 #include <QtTest/QTest>
 
@@ -15,171 +15,9 @@ namespace {
 constexpr qint64 t0 = QuotaRedis::startUs;
 constexpr qint64 nowUs = t0 + QuotaRedis::secondUs;
 
-enum class Kind : quint8 {
-    Number,
-    NumberOrNothing, ///< empty: not said
-    NotZero,
-    Word, ///< one of a few
-    Family,
-};
-
-struct Argument {
-    QByteArray name; ///< as the error tells it
-    QByteArray good;
-    Kind kind;
-    QByteArray tooLarge = {}; ///< of a number
-};
-
-struct Call {
-    QByteArray function;
-    QByteArrayList keys;
-    QList<Argument> arguments;
-    qsizetype needed; ///< arguments that may not be left out
-    bool isTimed = true;
-
-    QByteArrayList good() const
-    {
-        QByteArrayList values;
-        for (const Argument &argument : arguments)
-            values.append(argument.good);
-        return values;
-    }
-};
-
 const QByteArray account = QuotaRedis::accountKey();
 const QByteArray project = QuotaRedis::projectKey();
 const QByteArray policy = QuotaRedis::policyKey();
-const QByteArray slots = QuotaRedis::slotsKey();
-const QByteArray overLimitOfTime = "9007199254740994"; // 2^53 + 2, the first that Lua can tell from 2^53
-
-QList<Argument> acquireArguments()
-{
-    return {{"cost", "5", Kind::Number, "1000000001"},
-            {"lane", "bulk", Kind::Word},
-            {"max_wait_ms", "10", Kind::Number, "30001"},
-            {"deadline_us", QByteArray::number(4 * t0), Kind::NumberOrNothing, overLimitOfTime},
-            {"family", "mail_sending", Kind::Family}};
-}
-
-/// Published by name: the argument after each name.
-QList<Argument> policyFields()
-{
-    const auto number = [](const char *name, const char *good, const char *tooLarge) {
-        return Argument{name, good, Kind::Number, tooLarge};
-    };
-    const auto notZero = [](const char *name, const char *good, const char *tooLarge) {
-        return Argument{name, good, Kind::NotZero, tooLarge};
-    };
-    return {notZero("account_capacity_milli", "1000", "1000000000001"),
-            notZero("account_refill_per_minute", "60", "1000000001"),
-            number("account_reserve_milli", "0", "1000000000001"),
-            notZero("project_capacity_milli", "1000", "1000000000001"),
-            notZero("project_refill_per_minute", "60", "1000000001"),
-            number("project_reserve_milli", "0", "1000000000001"),
-            notZero("key_ttl_ms", "3600000", "1000000000001"),
-            number("enforce", "1", "2"),
-            number("account_published", "6000", "1000000001"),
-            number("project_published", "6000", "1000000001"),
-            number("day_budget", "1000", "1000000000001"),
-            number("day_action", "2", "3"),
-            number("day_start_us", "1", overLimitOfTime),
-            number("day_end_us", "2", overLimitOfTime),
-            number("day_after_us", "3", overLimitOfTime),
-            number("slots", "10", "1001")};
-}
-
-QList<Call> allCalls()
-{
-    const QByteArray refund = QuotaRedis::refundKey("alice", t0);
-    const QByteArray id = QuotaRedis::idKey("alice", "new");
-    const Argument cost{"cost", "5", Kind::Number, "1000000001"};
-    const Argument grant{"grant_us", QByteArray::number(t0), Kind::Number, overLimitOfTime};
-    return {
-        {"acquire", {account, project, policy}, acquireArguments(), 3},
-        {"acquire", {account, project, policy, id}, acquireArguments(), 3},
-        {"hold", {account, project, policy, slots}, acquireArguments(), 3},
-        {"hold", {account, project, policy, id, slots}, acquireArguments(), 3},
-        {"release", {slots}, {{"slot", "1-1", Kind::Family}}, 1, false},
-        {"report",
-         {account, project, policy},
-         {{"verdict", "rate", Kind::Word},
-          {"scope", "account", Kind::Word},
-          {"family", "mail_sending", Kind::Family},
-          {"retry_after_ms", "5000", Kind::NumberOrNothing, overLimitOfTime},
-          {"grant_us", QByteArray::number(t0), Kind::NumberOrNothing, overLimitOfTime},
-          {"cost", "5", Kind::NumberOrNothing, "1000000001"},
-          {"told_limit", "3000", Kind::NumberOrNothing, overLimitOfTime}},
-         4},
-        {"refund", {account, project, policy, refund}, {cost, grant}, 2},
-        {"refund", {account, project, policy, refund, id}, {cost, grant}, 2},
-        {"override",
-         {account, project, policy},
-         {{"capacity_milli", "200000", Kind::NotZero, "1000000000001"},
-          {"refill_per_minute", "600", Kind::NotZero, "1000000001"},
-          {"reserve_milli", "1000", Kind::Number, "1000000000001"},
-          {"slots", "5", Kind::NotZero, "1001"}},
-         4},
-        {"settle",
-         {account, project, policy},
-         {{"account", "5000", Kind::Number, "1000000000000001"},
-          {"project", "5000", Kind::Number, "1000000000000001"}},
-         2},
-        {"levels",
-         {project, policy, QuotaRedis::activeKey()},
-         {{"arguments", "top", Kind::Word},
-          {"offset", "0", Kind::Number, "1000000001"},
-          {"count", "10", Kind::Number, "1001"}},
-         3},
-    };
-}
-
-/// What no argument of this kind may be.
-QByteArrayList nonsense(const Argument &argument)
-{
-    const QByteArray zeroByte("1\0", 2);
-    QByteArrayList values;
-    switch (argument.kind) {
-    case Kind::Word:
-        return {"", "1", "-1", "Bulk", "bulk ", "rate\n", "nan", QByteArray(10'000, 'x'), zeroByte};
-    case Kind::Family:
-        return {"mail sending",          "mail:sending", "mail.sending", QByteArray(41, 'x'),
-                QByteArray(10'000, 'x'), "\xC3\xA9",     "a\n",          zeroByte};
-    case Kind::NotZero:
-        values.append("0");
-        [[fallthrough]];
-    case Kind::Number:
-        values.append("");
-        [[fallthrough]];
-    case Kind::NumberOrNothing:
-        values += {"-1",
-                   "-0",
-                   "+1",
-                   "1.5",
-                   "1.0",
-                   ".5",
-                   "1e3",
-                   "1e309",
-                   "0x10",
-                   "nan",
-                   "-nan",
-                   "inf",
-                   "-inf",
-                   " ",
-                   " 1",
-                   "1 ",
-                   "1\n",
-                   "one",
-                   "nil",
-                   "false",
-                   "1,000",
-                   "\xD9\xA1",
-                   zeroByte,
-                   argument.tooLarge,
-                   "99999999999999999999",
-                   QByteArray(10'000, '9')};
-    }
-    return values;
-}
 
 QByteArray readable(const QByteArray &value)
 {
@@ -210,7 +48,7 @@ private Q_SLOTS:
     void manyAccountsAtMost();
 
 private:
-    static void addCall(const char *name, const Call &call, const QByteArrayList &arguments,
+    static void addCall(const char *name, const QuotaCall &call, const QByteArrayList &arguments,
                         const QByteArray &error);
     QByteArrayList words(const QByteArray &function, const QByteArrayList &keys,
                          const QByteArrayList &arguments, bool atATime);
@@ -253,7 +91,7 @@ QByteArrayList TestQuotaArguments::words(const QByteArray &function, const QByte
     return words + arguments;
 }
 
-void TestQuotaArguments::addCall(const char *name, const Call &call, const QByteArrayList &arguments,
+void TestQuotaArguments::addCall(const char *name, const QuotaCall &call, const QByteArrayList &arguments,
                                  const QByteArray &error)
 {
     QTest::addRow("%s of %d keys: %s", call.function.constData(), int(call.keys.size()), name)
@@ -267,18 +105,18 @@ void TestQuotaArguments::goodCallsPass_data()
     QTest::addColumn<QByteArrayList>("arguments");
     QTest::addColumn<bool>("isTimed");
     QTest::addColumn<QByteArray>("error");
-    for (const Call &call : allCalls()) {
+    for (const QuotaCall &call : allQuotaCalls()) {
         addCall("all", call, call.good(), {});
         addCall("needed ones", call, call.good().mid(0, call.needed), {});
         QByteArrayList saidNothing = call.good();
         for (qsizetype i = 0; i < call.arguments.size(); ++i) {
-            if (call.arguments[i].kind == Kind::NumberOrNothing)
+            if (call.arguments[i].kind == ArgumentKind::NumberOrNothing)
                 saidNothing[i] = "";
         }
         addCall("nothing said", call, saidNothing, {});
     }
     QByteArrayList fields;
-    for (const Argument &field : policyFields())
+    for (const QuotaArgument &field : policyFields())
         fields << field.name << field.good;
     addCall("all", {"publish", {policy, project}, {}, 0}, fields, {});
 }
@@ -301,9 +139,9 @@ void TestQuotaArguments::badOnesAreNamed_data()
     QTest::addColumn<QByteArrayList>("arguments");
     QTest::addColumn<bool>("isTimed");
     QTest::addColumn<QByteArray>("error");
-    for (const Call &call : allCalls()) {
+    for (const QuotaCall &call : allQuotaCalls()) {
         for (qsizetype i = 0; i < call.arguments.size() && call.isTimed; ++i) {
-            for (const QByteArray &value : nonsense(call.arguments[i])) {
+            for (const QByteArray &value : nonsenseFor(call.arguments[i])) {
                 QByteArrayList arguments = call.good();
                 arguments[i] = value;
                 addCall(call.arguments[i].name + " '" + readable(value) + '\'', call, arguments,
@@ -344,21 +182,21 @@ void TestQuotaArguments::badFieldsOfAPolicyAreNamed_data()
     QTest::addColumn<bool>("isTimed");
     QTest::addColumn<QByteArray>("error");
     const auto fields = policyFields();
-    const Call call{"publish", {policy, project}, {}, 0};
+    const QuotaCall call{"publish", {policy, project}, {}, 0};
     const auto all = [&fields] {
         QByteArrayList words;
-        for (const Argument &field : fields)
+        for (const QuotaArgument &field : fields)
             words << field.name << field.good;
         return words;
     };
     for (qsizetype i = 0; i < fields.size(); ++i) {
         const QByteArray &name = fields[i].name;
-        for (const QByteArray &value : nonsense(fields[i])) {
+        for (const QByteArray &value : nonsenseFor(fields[i])) {
             QByteArrayList words = all();
             words[2 * i + 1] = value;
             addCall(name + " '" + readable(value) + '\'', call, words, "TKARG " + name + ' ');
         }
-        if (i < 8) { // those without a default
+        if (i < neededPolicyFields) {
             QByteArrayList words = all();
             words.remove(2 * i, 2);
             addCall("no " + name, call, words, "TKARG " + name + " is missing");
@@ -388,14 +226,14 @@ void TestQuotaArguments::tooFewAndTooMany_data()
     QTest::addColumn<QByteArrayList>("arguments");
     QTest::addColumn<bool>("isTimed");
     QTest::addColumn<QByteArray>("error");
-    for (const Call &call : allCalls()) {
+    for (const QuotaCall &call : allQuotaCalls()) {
         for (qsizetype count = 0; count < call.needed; ++count) {
             if (call.function != "override" || count > 0) // which takes limits away then
                 addCall(QByteArray::number(count) + " arguments", call, call.good().mid(0, count), "TKARG ");
         }
         addCall("one argument more", call, call.good() << "1", "TKARG ");
         for (qsizetype count = 0; count <= 6; ++count) {
-            Call other = call;
+            QuotaCall other = call;
             while (other.keys.size() > count)
                 other.keys.removeLast();
             while (other.keys.size() < count)
@@ -410,7 +248,7 @@ void TestQuotaArguments::tooFewAndTooMany_data()
         }
     }
     QByteArrayList fields;
-    for (const Argument &field : policyFields())
+    for (const QuotaArgument &field : policyFields())
         fields << field.name << field.good;
     for (const QByteArrayList &keys : {QByteArrayList{}, {policy}, {policy, project, account}})
         addCall("other keys", {"publish", keys, {}, 0}, fields, "TKARG keys ");
@@ -424,10 +262,10 @@ void TestQuotaArguments::tooFewAndTooMany()
 void TestQuotaArguments::timesOfTestsAreChecked()
 {
     const QByteArray before = state();
-    for (const Call &call : allCalls()) {
+    for (const QuotaCall &call : allQuotaCalls()) {
         if (!call.isTimed)
             continue;
-        for (const QByteArray &time : nonsense({"now_us", "", Kind::Number, overLimitOfTime})) {
+        for (const QByteArray &time : nonsenseFor({"now_us", "", ArgumentKind::Number, overLimitOfTime})) {
             QByteArrayList command = words(call.function, call.keys, call.good(), true);
             command[3 + call.keys.size()] = time;
             const redis::Value answer = m_redis.command(command);
@@ -447,7 +285,7 @@ void TestQuotaArguments::keysOfAnotherTypeChangeNothing_data()
     QTest::addColumn<QByteArrayList>("arguments");
     QTest::addColumn<bool>("isTimed");
     QTest::addColumn<QByteArray>("key");
-    for (const Call &call : allCalls()) {
+    for (const QuotaCall &call : allQuotaCalls()) {
         for (const QByteArray &key : call.keys) {
             if (call.function == "refund" && key.contains(":id:"))
                 continue; // only that there is one counts
