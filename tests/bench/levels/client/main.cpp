@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the list of levels costs: an engine's limiter decides for many accounts with the list switched on and off, in
+// turn, and the list is read between the rounds. Prints one line of JSON.
+//
+//   tidekeeper-bench-levels --port P [--accounts N] [--calls N] [--in-flight M] [--rounds R]
+
+#include "limits/bucketservice.h"
+#include "limits/levelindex.h"
+#include "limits/levelreader.h"
+#include "limits/levelsweep.h"
+#include "limits/quotalibrary.h"
+
+#include <tidekeeper/callback.h>
+
+#include <CLI/CLI.hpp>
+#include <QtCore/QCoreApplication>
+#include <QtCore/QDateTime>
+#include <QtCore/QElapsedTimer>
+#include <QtCore/QEventLoop>
+#include <QtCore/QJsonDocument>
+#include <QtCore/QRandomGenerator>
+#include <QtCore/QRegularExpression>
+
+#include <cstdio>
+
+using namespace Qt::StringLiterals;
+using namespace tidekeeper;
+
+namespace {
+
+constexpr int commandTimeoutMs = 30'000; // late answers are not what is measured
+constexpr int shownAccounts = 100;
+constexpr int readings = 10; // of the list, after each round
+const QString limiter = u"bench"_s;
+
+struct Plan {
+    int port = 6379;
+    int accounts = 100'000;
+    int calls = 200'000;
+    int inFlight = 512;
+    int rounds = 5;
+};
+
+class RealClock final : public Clock {
+public:
+    RealClock() { m_timer.start(); }
+    qint64 nowMs() const override { return QDateTime::currentMSecsSinceEpoch(); }
+    qint64 monotonicMs() const override { return m_timer.elapsed(); }
+
+private:
+    QElapsedTimer m_timer;
+};
+
+/// Gmail's account buckets, in a project that never refuses: what is measured is the speed of grants.
+QJsonObject policy()
+{
+    return {
+        {u"account_capacity"_s, 360},
+        {u"account_refill_per_minute"_s, 5450},
+        {u"project_capacity"_s, 500'000'000},
+        {u"project_refill_per_minute"_s, 1'000'000'000},
+        {u"bulk_reserve"_s, 0.5},
+        {u"project_bulk_reserve"_s, 0.2},
+        {u"key_ttl_ms"_s, 3'600'000},
+        {u"send_slack_ms"_s, 2'000},
+        {u"fail_open"_s, false},
+        {u"enforce"_s, true},
+    };
+}
+
+void pause(int ms)
+{
+    QEventLoop loop;
+    QTimer::singleShot(ms, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+class Bench {
+public:
+    explicit Bench(const Plan &plan)
+        : m_plan(plan), m_connection({.transport = redis::Endpoint::Transport::Tcp,
+                                      .host = u"127.0.0.1"_s,
+                                      .port = quint16(plan.port)},
+                                     {.connectTimeoutMs = 10'000, .commandTimeoutMs = commandTimeoutMs}),
+          m_library(m_connection, "tidekeeper_quota", limits::libraryCode()),
+          m_buckets(m_connection, m_library, m_clock),
+          m_levels(m_connection, m_library, m_buckets.projects(), m_clock)
+    {
+        m_connection.open();
+        if (!QCoro::waitFor(m_connection.waitReady(10'000)))
+            qFatal("%s", qPrintable(m_connection.lastError()));
+        for (int i = 0; i < plan.accounts; ++i)
+            m_addresses.append(u"user%1@example.com"_s.arg(i));
+        publish();
+    }
+
+    QJsonObject run()
+    {
+        fill();
+        QJsonArray off;
+        QJsonArray on;
+        QJsonArray listUs;
+        for (int round = 0; round < m_plan.rounds; ++round) {
+            for (const bool withList : {round % 2 == 0, round % 2 != 0})
+                (withList ? on : off).append(measure(withList));
+            for (int i = 0; i < readings; ++i)
+                listUs.append(readList());
+        }
+        return {{u"off"_s, off}, {u"on"_s, on}, {u"list_us"_s, listUs}, {u"accounts"_s, active()}};
+    }
+
+private:
+    void publish()
+    {
+        QEventLoop loop;
+        m_buckets.publish(limiter, u"default"_s, policy(),
+                          whenDone(&loop, [&](const Status &status, const QJsonObject &) {
+                              if (!status.ok())
+                                  qFatal("%s", qPrintable(status.text));
+                              loop.quit();
+                          }));
+        loop.exec();
+    }
+
+    /// Every account once, until all of them are listed.
+    void fill()
+    {
+        const limits::LevelIndex index(m_connection, m_buckets.projects(), m_clock);
+        decide(m_plan.accounts, [this](int i) { return m_addresses[i]; });
+        while (active() < m_plan.accounts)
+            pause(50);
+    }
+
+    /// Grants per second.
+    double measure(bool withList)
+    {
+        std::optional<limits::LevelIndex> index;
+        std::optional<limits::LevelSweep> sweep;
+        if (withList) {
+            index.emplace(m_connection, m_buckets.projects(), m_clock);
+            sweep.emplace(m_connection, m_buckets.projects(), m_clock);
+        }
+        pause(1'500); // what the round before left to write
+        QElapsedTimer timer;
+        timer.start();
+        decide(m_plan.calls,
+               [this](int) { return m_addresses[QRandomGenerator::global()->bounded(m_addresses.size())]; });
+        return m_plan.calls / (double(timer.nsecsElapsed()) / 1e9);
+    }
+
+    void decide(int calls, const std::function<QString(int)> &accountOf)
+    {
+        QEventLoop loop;
+        int sent = 0;
+        int answered = 0;
+        std::function<void()> sendOne = [&] {
+            QuotaRequest request;
+            request.account = accountOf(sent++);
+            request.cost = 5;
+            request.caller = u"bench"_s;
+            request.deadlineMs = commandTimeoutMs;
+            m_buckets.acquire(limiter, request,
+                              whenDecided(&loop, [&](const Status &status, const QuotaAnswer &) {
+                                  if (!status.ok())
+                                      qFatal("%s", qPrintable(status.text));
+                                  if (++answered == calls)
+                                      loop.quit();
+                                  else if (sent < calls)
+                                      sendOne();
+                              }));
+        };
+        for (int i = 0; i < std::min(m_plan.inFlight, calls); ++i)
+            sendOne();
+        loop.exec();
+    }
+
+    /// µs that Redis spent for the first hundred of all accounts.
+    double readList()
+    {
+        pause(250); // past what the reader keeps
+        command({"CONFIG", "RESETSTAT"});
+        const auto list = QCoro::waitFor(m_levels.list(limiter, {}, shownAccounts));
+        if (!list || list->value("buckets"_L1).toArray().size() != std::min(shownAccounts, m_plan.accounts))
+            qFatal("the list is not complete");
+        const QString statistics = QString::fromUtf8(command({"INFO", "commandstats"}).text);
+        static const QRegularExpression line(u"cmdstat_(\\w+)\\S*:calls=\\d+,usec=(\\d+)"_s);
+        double sumUs = 0;
+        for (auto matches = line.globalMatch(statistics); matches.hasNext();) {
+            const auto match = matches.next();
+            if (match.captured(1) != "config"_L1 && match.captured(1) != "info"_L1)
+                sumUs += match.captured(2).toDouble();
+        }
+        return sumUs;
+    }
+
+    int active() { return int(command({"ZCARD", "tk:{bench:default}:active"}).toInteger()); }
+
+    redis::Value command(const QByteArrayList &words)
+    {
+        const auto answer = QCoro::waitFor(m_connection.command(words));
+        if (!answer)
+            qFatal("%s", qPrintable(answer.error().text));
+        return *answer;
+    }
+
+    const Plan &m_plan;
+    RealClock m_clock;
+    redis::RedisConnection m_connection;
+    redis::FunctionLibrary m_library;
+    limits::BucketService m_buckets;
+    limits::LevelReader m_levels;
+    QStringList m_addresses;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    QCoreApplication application(argc, argv);
+    Plan plan;
+    CLI::App cli("Measures what the list of levels costs");
+    cli.add_option("--port", plan.port, "of Redis on loopback")->required();
+    cli.add_option("--accounts", plan.accounts, "how many")->check(CLI::PositiveNumber);
+    cli.add_option("--calls", plan.calls, "in each round")->check(CLI::PositiveNumber);
+    cli.add_option("--in-flight", plan.inFlight, "at a time")->check(CLI::PositiveNumber);
+    cli.add_option("--rounds", plan.rounds, "how many")->check(CLI::PositiveNumber);
+    CLI11_PARSE(cli, argc, argv);
+    Bench bench(plan);
+    std::puts(QJsonDocument(bench.run()).toJson(QJsonDocument::Compact).constData());
+    return 0;
+}
