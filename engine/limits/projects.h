@@ -39,6 +39,9 @@ public:
     /// monotonic clock. The answer is that of tidekeeper_publish_v1.
     QCoro::Task<Result<redis::Value>> publish(std::shared_ptr<Project> project, qint64 endMs);
 
+    /// Publishes all when a day has ended since they were last published together. A timer calls it.
+    void publishNewDays();
+
 Q_SIGNALS:
     void added(const QString &limiter, const QString &project); ///< by take()
     /// The policy was not in Redis, or was another one: what else is kept in it has to be written again. Comes before
@@ -47,7 +50,6 @@ Q_SIGNALS:
 
 private:
     void publishAll();
-    void publishNewDays();
     QCoro::Task<Result<redis::Value>> publishOnce(std::shared_ptr<Project> project, qint64 endMs);
     QCoro::Task<> removeForeignPolicy(QByteArray key, qint64 endMs);
     int leftMs(qint64 endMs) const;

@@ -3,6 +3,7 @@
 #include "limits/policy.h"
 #include "limits/redisanswer.h"
 
+#include <QtCore/QJsonArray>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -21,6 +22,8 @@ private Q_SLOTS:
     void worstMinuteIsCounted();
     void warnsOfCallsThatCanNeverBeGranted();
     void largestCostByLane();
+    void publishesEveryField();
+    void knowsTheFamilyOfAMethod();
     void keysHideAccounts_data();
     void keysHideAccounts();
     void answersOfRedis_data();
@@ -67,6 +70,17 @@ void TestPolicy::refusesBadFields_data()
     QTest::newRow("send_slack") << u"send_slack_ms"_s << QJsonValue(60'001);
     QTest::newRow("fail_open") << u"fail_open"_s << QJsonValue(1);
     QTest::newRow("enforce") << u"enforce"_s << QJsonValue(QJsonValue::Undefined);
+    QTest::newRow("local_fallback") << u"local_fallback"_s << QJsonValue(u"yes"_s);
+    QTest::newRow("no slots") << u"slots"_s << QJsonValue(0);
+    QTest::newRow("slots") << u"slots"_s << QJsonValue(1'001);
+    QTest::newRow("day_budget") << u"day_budget"_s << QJsonValue(-1);
+    QTest::newRow("day_action") << u"day_action"_s << QJsonValue(u"refuse_bulk"_s);
+    QTest::newRow("day_action as number") << u"day_action"_s << QJsonValue(1);
+    QTest::newRow("day_zone") << u"day_zone"_s << QJsonValue(u"America/Los_Angele"_s);
+    QTest::newRow("no day_zone") << u"day_zone"_s << QJsonValue(QString());
+    QTest::newRow("families") << u"method_families"_s << QJsonValue(QJsonArray());
+    QTest::newRow("family") << u"method_families"_s << QJsonValue(QJsonObject{{u"m"_s, u"Mail sending"_s}});
+    QTest::newRow("family as number") << u"method_families"_s << QJsonValue(QJsonObject{{u"m"_s, 1}});
 }
 
 void TestPolicy::refusesBadFields()
@@ -169,6 +183,68 @@ void TestPolicy::largestCostByLane()
     QCOMPARE(policy.largestCost(u"bulk"_s), 66);
 }
 
+void TestPolicy::publishesEveryField()
+{
+    const qint64 noonUtc = 1'768'478'400'000; // 2026-01-15T12:00:00Z, 04:00 in Los Angeles
+    const auto published = [noonUtc](const QJsonObject &json) {
+        QMap<QByteArray, qint64> fields;
+        const QByteArrayList arguments = Policy::from(json)->arguments(noonUtc);
+        for (qsizetype i = 0; i + 1 < arguments.size(); i += 2)
+            fields.insert(arguments[i], arguments[i + 1].toLongLong());
+        return fields;
+    };
+    QMap<QByteArray, qint64> expected{
+        {"account_capacity_milli", 360'000},
+        {"account_refill_per_minute", 5'450},
+        {"account_reserve_milli", 180'000},
+        {"account_published", 6'000},
+        {"project_capacity_milli", 72'000'000},
+        {"project_refill_per_minute", 1'090'000},
+        {"project_reserve_milli", 14'400'000},
+        {"project_published", 1'200'000},
+        {"key_ttl_ms", 3'600'000},
+        {"enforce", 1},
+        {"slots", 10},
+        {"day_budget", 0},
+        {"day_action", 0},
+        {"day_start_us", 1'768'435'200'000'000},
+        {"day_end_us", 1'768'521'600'000'000},
+        {"day_after_us", 1'768'608'000'000'000},
+    };
+    QCOMPARE(published(sound()), expected);
+
+    QJsonObject json = sound();
+    json[u"enforce"_s] = false;
+    json[u"slots"_s] = 3;
+    json[u"day_budget"_s] = 80'000'000;
+    json[u"day_action"_s] = u"refuse"_s;
+    json[u"day_zone"_s] = u"America/Los_Angeles"_s;
+    constexpr qint64 eightHoursUs = 28'800'000'000;
+    for (const char *bound : {"day_start_us", "day_end_us", "day_after_us"})
+        expected[bound] += eightHoursUs;
+    expected["enforce"] = 0;
+    expected["slots"] = 3;
+    expected["day_budget"] = 80'000'000;
+    expected["day_action"] = 2;
+    QCOMPARE(published(json), expected);
+    json[u"day_action"_s] = u"refuse-bulk"_s;
+    QCOMPARE(published(json)["day_action"], 1);
+}
+
+void TestPolicy::knowsTheFamilyOfAMethod()
+{
+    QJsonObject json = sound();
+    json[u"method_families"_s] = QJsonObject{{u"mail.send"_s, u"mail_sending"_s}};
+    json[u"local_fallback"_s] = false;
+    const Result<Policy> policy = Policy::from(json);
+    QVERIFY(policy);
+    QCOMPARE(policy->familyOf(u"mail.send"_s), QByteArray("mail_sending"));
+    QCOMPARE(policy->familyOf(u"mail.read"_s), QByteArray());
+    QCOMPARE(policy->familyOf({}), QByteArray());
+    QVERIFY(!policy->localFallback);
+    QVERIFY(Policy::from(sound())->localFallback);
+}
+
 void TestPolicy::keysHideAccounts_data()
 {
     QTest::addColumn<QString>("account");
@@ -190,6 +266,9 @@ void TestPolicy::keysHideAccounts()
     QCOMPARE(keys.policy(), QByteArray("tk:{gmail:default}:policy"));
     QCOMPARE(keys.project(), QByteArray("tk:{gmail:default}:project"));
     QCOMPARE(keys.id(u"é"_s, u"x"_s), QByteArray("tk:{gmail:default}:id:w6k:eA"));
+    QCOMPARE(keys.refund(u"é"_s, 1'800'000'000'000'000),
+             QByteArray("tk:{gmail:default}:id:w6k:.1800000000000000"));
+    QCOMPARE(keys.places(keys.accountName(u"é"_s)), QByteArray("tk:{gmail:default}:slots:w6k"));
 }
 
 void TestPolicy::answersOfRedis_data()

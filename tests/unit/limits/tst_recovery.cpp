@@ -4,6 +4,7 @@
 #include "cuttingproxy.h"
 #include "limits/quotalibrary.h"
 #include "redis/scriptedserver.h"
+#include "support/fakeclock.h"
 
 #include <tidekeeper/callback.h>
 
@@ -30,6 +31,7 @@ private Q_SLOTS:
 
     void aPolicyThatIsGoneIsPublishedAgain();
     void somethingElseUnderThePolicysName();
+    void aDayThatEndedIsFollowedByTheNext();
     void faultsOfOursAreNeitherConsentNorAnOutage();
     void aThousandCallsMeetAFlush_data();
     void aThousandCallsMeetAFlush();
@@ -69,6 +71,27 @@ void TestRecovery::somethingElseUnderThePolicysName()
     QVERIFY2(answered.status.ok(), qPrintable(answered.status.text));
     QVERIFY(answered.answer.granted && !answered.answer.degraded);
     QVERIFY(m_server.cli({u"type"_s, policyKey}) == "hash");
+}
+
+void TestRecovery::aDayThatEndedIsFollowedByTheNext()
+{
+    BucketScene scene(m_server.url());
+    tidekeeper::test::FakeClock clock(1'768'521'599'000); // a second before the day ends in UTC
+    ServerClock serverClock;
+    Projects projects(scene.connection, scene.library, clock, serverClock);
+    const auto project = projects.take(u"gmail"_s, u"default"_s, *Policy::from(BucketScene::policy()));
+    const auto dayEnd = [this] { return m_server.cli({u"hget"_s, policyKey, u"day_end_us"_s}); };
+    projects.publishNewDays(); // the first ever publishes too
+    QTRY_COMPARE(dayEnd(), QByteArray("1768521600000000"));
+
+    m_server.cli({u"del"_s, policyKey}); // so that a publication shows
+    clock.advance(999);
+    projects.publishNewDays();
+    QTest::qWait(100);
+    QCOMPARE(dayEnd(), QByteArray());
+    clock.advance(1);
+    projects.publishNewDays();
+    QTRY_COMPARE(dayEnd(), QByteArray("1768608000000000"));
 }
 
 // spring-cloud/spring-cloud-gateway#248: a fault of the limiter's own was taken for an outage, and nothing was limited.
