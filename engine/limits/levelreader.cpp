@@ -148,8 +148,9 @@ QCoro::Task<Result<QJsonObject>> LevelReader::account(QString limiter, QString p
 
 QCoro::Task<QJsonObject> LevelReader::booked(QString limiter)
 {
-    const Result<QJsonObject> answer =
-        co_await m_cache.get(u"booked "_s + limiter, [this, limiter] { return readBooked(limiter); });
+    // Named, because g++ 12 destroys a converted temporary of an awaited call twice.
+    const AnswerCache::Read read = [this, limiter] { return readBooked(limiter); };
+    const Result<QJsonObject> answer = co_await m_cache.get(u"booked "_s + limiter, read);
     co_return answer.value_or(QJsonObject());
 }
 
