@@ -63,7 +63,7 @@ QuotaAnswer AcquireCall::decision(const redis::Value &value) const
     answer.projectCapacity = item(7);
     answer.nowUs = item(8);
     if (answer.refusedBy == "never"_L1)
-        answer.largestCost = project->policy.largestCost(lane);
+        answer.largestCost = largestCost();
     if (answer.granted)
         answer.grantId = grantId(answer.nowUs, false);
     if (const QByteArray place = value.items.value(decisionItems).text; !place.isEmpty()) {

@@ -17,6 +17,11 @@ struct AcquireCall final : QuotaCall {
 
     void ended(AnswerKind kind, const Result<redis::Value> &answer) override;
 
+    /// The most that this account can be granted at once in this lane, in units.
+    qint64 largestCost() const
+    {
+        return project->policy.largestCost(lane, project->local.limitsOf(keys.at(0)));
+    }
     bool hasFamily() const { return arguments.size() > deadlineArgument + 1; }
     /// What the answer of Redis says; for a hold with the place.
     QuotaAnswer decision(const redis::Value &value) const;

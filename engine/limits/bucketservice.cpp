@@ -149,7 +149,7 @@ QuotaAnswer BucketService::withoutRedis(const AcquireCall &call)
 {
     Project &project = *call.project;
     const Policy &policy = project.policy;
-    const qint64 largestCost = policy.largestCost(call.lane);
+    const qint64 largestCost = call.largestCost();
     QuotaAnswer answer;
     if (call.cost > largestCost) {
         answer.refusedBy = u"never"_s;

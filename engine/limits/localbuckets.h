@@ -23,6 +23,11 @@ public:
     void setPolicy(const Policy &policy);
     /// Limits of single accounts' own, all of them from now on, by account key.
     void setOverrides(const QHash<QByteArray, Policy::Scope> &overrides);
+    /// The undivided limits of an account: its own, or the policy's.
+    Policy::Scope limitsOf(const QByteArray &accountKey) const
+    {
+        return m_overrides.value(accountKey, m_policy.account);
+    }
     /// How many engines share the limits; counted while Redis was there. At least 1.
     void setLiveEngines(int engines);
 
@@ -38,7 +43,7 @@ public:
     /// Nobody may call before untilUs: for an account or, with an empty key, for the whole project.
     void freeze(const QByteArray &accountKey, qint64 untilUs, qint64 nowUs);
 
-    /// Decides one request, whose cost is at most the policy's largestCost() of the lane. The answer is marked as
+    /// Decides one request, whose cost is at most the largestCost() of the lane and the account. The answer is marked as
     /// degraded and has the levels of this engine's share.
     QuotaAnswer acquire(const QByteArray &accountKey, const core::TokenRequest &request, qint64 nowUs);
 

@@ -169,13 +169,13 @@ Result<Policy> Policy::from(const QJsonObject &json)
     return policy;
 }
 
-qint64 Policy::largestCost(const QString &lane) const
+qint64 Policy::largestCost(const QString &lane, const Scope &ofAccount) const
 {
     const bool bulk = lane == "bulk"_L1;
     const auto most = [bulk](const Scope &scope) {
         return (scope.capacity * 1000 - (bulk ? scope.reserveMilli : 0)) / 1000;
     };
-    return std::min(most(account), most(project));
+    return std::min(most(ofAccount), most(project));
 }
 
 QStringList Policy::warnings(const QString &projectName) const

@@ -43,8 +43,9 @@ struct Policy {
     /// From the form that Buckets::publish takes; invalid_policy with the field.
     static Result<Policy> from(const QJsonObject &json);
 
-    /// The most that one request of a lane can ever be granted, in units.
-    qint64 largestCost(const QString &lane) const;
+    /// The most that one request of a lane can ever be granted, in units, to an account of these limits.
+    qint64 largestCost(const QString &lane, const Scope &ofAccount) const;
+    qint64 largestCost(const QString &lane) const { return largestCost(lane, account); }
 
     /// What is allowed but not wise, one sentence each.
     QStringList warnings(const QString &projectName) const;

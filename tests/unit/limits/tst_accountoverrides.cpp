@@ -107,7 +107,9 @@ void TestAccountOverrides::areSetChangedAndTakenBack()
     Side side(m_server.url());
     side.set({{kim, small}});
     QTRY_COMPARE(stored(kim), QByteArray("10000 60 5000 3"));
-    QCOMPARE(side.acquire(kim, 11).refusedBy, u"never"_s);
+    const QuotaAnswer tooLarge = side.acquire(kim, 11);
+    QCOMPARE(tooLarge.refusedBy, u"never"_s);
+    QCOMPARE(tooLarge.largestCost, 10);
     QVERIFY(side.acquire(lee, 11).granted);
     QCOMPARE(side.overrides.find(u"gmail"_s, u"default"_s, kim)->places, 3);
     QVERIFY(!side.overrides.find(u"gmail"_s, u"default"_s, lee));
