@@ -37,6 +37,7 @@ QCoro::Task<QJsonObject> Overview::read()
     addQueue(parts, queue);
     addLimiters(parts);
     addPlugins(parts);
+    addLimiters(parts);
     addRenewal(parts, scan && (*scan)["paused"_L1].toBool());
     addCounts(parts, accounts.value_or(QJsonObject()), queue.value_or(QJsonObject()));
 
@@ -53,6 +54,7 @@ QCoro::Task<QJsonObject> Overview::read()
                           {u"queue"_s, queue.value_or(QJsonObject())},
                           {u"redis"_s, m_redis.status()},
                           {u"plugins"_s, pluginCounts()},
+                          {u"limiters"_s, limiterSwitches()},
                           {u"scan"_s,
                            QJsonObject{{u"last_at"_s, m_work.renewal.lastScan().at},
                                        {u"due"_s, m_work.renewal.lastScan().due},
@@ -70,6 +72,55 @@ QJsonObject Overview::pluginCounts() const
             return record.state == pluginhost::PluginState::Running;
         });
     return {{u"running"_s, qint64(running)}, {u"total"_s, qint64(records.size())}};
+}
+
+QJsonArray Overview::limiterSwitches() const
+{
+    QJsonArray limiters;
+    for (const QString &name : m_work.limiters.names()) {
+        QJsonObject limiter{{u"name"_s, name}};
+        if (const auto state = m_work.limiterSettings.find(name)) {
+            const QJsonObject settings = (*state)->effective();
+            for (const QString &key : {u"enabled"_s, u"enforce"_s, u"fail_open"_s, u"local_fallback"_s}) {
+                if (settings.contains(key))
+                    limiter[key] = settings[key];
+            }
+        }
+        QJsonObject unasked;
+        for (auto it = m_work.limiters.ungoverned().begin(); it != m_work.limiters.ungoverned().end(); ++it) {
+            if (it.key().first == name)
+                unasked[it.key().second] = *it;
+        }
+        limiter[u"granted_while_disabled"_s] = unasked;
+        limiters.append(limiter);
+    }
+    return limiters;
+}
+
+/// What operators switched off, and what of their settings is not in force.
+void Overview::addLimiters(QJsonArray &parts) const
+{
+    for (const QString &name : m_work.limiters.names()) {
+        const auto state = m_work.limiterSettings.find(name);
+        if (!state)
+            continue;
+        const QString title = u"limiter "_s + name;
+        const QJsonObject settings = (*state)->effective();
+        if (settings.value("enabled"_L1) == QJsonValue(false))
+            parts.append(
+                part(title, false, true, u"limiter_disabled"_s,
+                     u"It grants everything and counts nothing. Switch it on: tidekeeper limiter set "
+                     u"%1 enabled=true."_s.arg(name)));
+        else if (settings.value("enforce"_L1) == QJsonValue(false))
+            parts.append(
+                part(title, false, true, u"limiter_shadow"_s,
+                     u"Shadow mode: it grants everything. Enforce the limits: tidekeeper limiter set "
+                     u"%1 enforce=true."_s.arg(name)));
+        if (!(*state)->problem.isEmpty() || !(*state)->misfits.isEmpty())
+            parts.append(
+                part(title, false, true, u"settings_not_in_force"_s,
+                     u"Some of its settings have no effect: see tidekeeper limiter show %1."_s.arg(name)));
+    }
 }
 
 void Overview::addRedis(QJsonArray &parts) const

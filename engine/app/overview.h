@@ -12,6 +12,8 @@ public:
     { }
 
     /// {"version", "now", "leader", "accounts": {…}, "queue": {…}, "redis": {…}, "plugins": {"running", "total"},
+    ///  "limiters": [{"name", "enabled", "enforce", "fail_open", "local_fallback",
+    ///                "granted_while_disabled": {lane: calls}}],
     ///  "scan": {"last_at", …}, "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
     QCoro::Task<QJsonObject> read();
 
@@ -20,6 +22,8 @@ private:
     void addRedis(QJsonArray &parts) const;
     void addLimiters(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
+    QJsonArray limiterSwitches() const;
+    void addLimiters(QJsonArray &parts) const;
     void addRenewal(QJsonArray &parts, bool scanPaused) const;
     void addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const;
     void addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const;

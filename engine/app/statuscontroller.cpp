@@ -88,6 +88,8 @@ void StatusController::setGauges(const QJsonObject &overview)
                   overview["term"_L1].toDouble());
     m_metrics.set(u"problems"_s, u"Parts of the engine that need attention."_s, {},
                   double(overview["problems"_L1].toArray().size()));
+    for (const QJsonValue &limiter : overview["limiters"_L1].toArray())
+        setSwitches(limiter.toObject());
     for (auto limiter = m_buckets.usage().begin(); limiter != m_buckets.usage().end(); ++limiter)
         setGauges(limiter.key(), *limiter);
     QMap<QString, int> degradedProjects;
@@ -96,6 +98,22 @@ void StatusController::setGauges(const QJsonObject &overview)
     for (const QString &limiter : m_buckets.usage().keys())
         m_metrics.set(u"limiter_degraded"_s, u"Projects that are decided without Redis now."_s,
                       {{u"limiter"_s, limiter}}, degradedProjects.value(limiter));
+}
+
+void StatusController::setSwitches(const QJsonObject &limiter)
+{
+    const QJsonValue name = limiter["name"_L1];
+    for (const QString &key : limiter.keys()) {
+        if (limiter[key].isBool())
+            m_metrics.set(u"limiter_switch"_s, u"1 while this switch of a limiter is on."_s,
+                          {{u"limiter"_s, name}, {u"switch"_s, key}}, limiter[key].toBool() ? 1 : 0);
+    }
+    const QJsonObject unasked = limiter["granted_while_disabled"_L1].toObject();
+    for (auto lane = unasked.begin(); lane != unasked.end(); ++lane)
+        m_metrics.set(u"limiter_decisions"_s,
+                      u"Decisions of this engine by lane and outcome, since this engine's start."_s,
+                      {{u"limiter"_s, name}, {u"lane"_s, lane.key()}, {u"outcome"_s, u"disabled"_s}},
+                      lane->toDouble());
 }
 
 void StatusController::setGauges(const QString &limiter, const limits::Usage &usage)

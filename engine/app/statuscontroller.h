@@ -19,6 +19,7 @@ private:
     QCoro::Task<http::Response> metrics(http::Request request);
     void setGauges(const QJsonObject &overview);
     void setGauges(const QString &limiter, const limits::Usage &usage);
+    void setSwitches(const QJsonObject &limiter);
 
     Overview &m_overview;
     MetricsRegistry &m_metrics;

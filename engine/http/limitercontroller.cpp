@@ -83,8 +83,8 @@ QCoro::Task<Response> LimiterController::putOverride(Request request)
 
 QCoro::Task<Response> LimiterController::removeOverride(Request request)
 {
-    const Result<> changed =
-        co_await m_settings.removeOverride(nameOf(request), overrideOf(request), request.principal.name);
+    const settings::OverrideName own = overrideOf(request);
+    const Result<> changed = co_await m_settings.removeOverride(nameOf(request), own, request.principal.name);
     if (!changed)
         co_return Response::problem(changed.error());
     Response response = co_await shown(nameOf(request));

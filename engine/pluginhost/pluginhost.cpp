@@ -159,8 +159,10 @@ QCoro::Task<> PluginHost::startWave(std::vector<std::size_t> wave)
 QCoro::Task<> PluginHost::startOne(std::size_t index)
 {
     Entry &entry = m_entries[index]; // m_entries does not change after find()
-    if (m_options.beforeStart)
-        co_await m_options.beforeStart({entry.record, entry.root, entry.lateAnswers});
+    if (m_options.beforeStart) {
+        QCoro::Task<> preparing = m_options.beforeStart({entry.record, entry.root, entry.lateAnswers});
+        co_await preparing;
+    }
     if (m_stop.stop_requested())
         co_return;
     entry.mustStop = true;

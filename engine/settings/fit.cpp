@@ -22,9 +22,11 @@ QCoro::Task<Result<>> adjust(LimiterProfile profile, QJsonObject settings, Adjus
         co_return fail(u"invalid_settings"_s,
                        u"This limiter can only be switched on and off while it runs."_s,
                        {{u"field"_s, settings.keys().first()}});
-    const Result<QJsonObject> done = co_await pluginhost::call(
+    // Not in one expression: g++ 12 destroys converted temporaries of an awaited call twice.
+    QCoro::Task<Result<QJsonObject>> adjusting = pluginhost::call(
         adjustMs, [&](Reply *reply) { profile.live->adjust(settings, how == Adjust::DryRun, reply); },
         {profile.lateAnswers, {}});
+    const Result<QJsonObject> done = co_await adjusting;
     co_return done ? Result<>() : fail(done.error());
 }
 
@@ -42,16 +44,19 @@ QCoro::Task<Result<QJsonObject>> whole(LimiterProfile profile, QJsonObject setti
 /// A setting may fit only after another one is taken in, so those that do not are tried again until nothing moves.
 QCoro::Task<Result<Fit>> fitting(LimiterProfile profile, QJsonObject stored)
 {
-    Result<QJsonObject> all = co_await whole(profile, stored);
-    if (all)
-        co_return Fit{*all, {}};
     Fit fit;
+    Result<QJsonObject> all = co_await whole(profile, stored);
+    if (all) {
+        fit.settings = *all;
+        co_return fit;
+    }
     QList<Leaf> open = leavesOf(stored);
     for (bool moves = true; moves;) {
         moves = false;
         fit.misfits.clear();
         for (const Leaf &leaf : std::exchange(open, {})) {
-            const Result<QJsonObject> more = co_await whole(profile, merged(fit.settings, leaf.change));
+            const QJsonObject candidate = merged(fit.settings, leaf.change);
+            const Result<QJsonObject> more = co_await whole(profile, candidate);
             if (!more && pluginhost::isUnanswered(more.error()))
                 co_return fail(more.error());
             if (more) {

@@ -179,10 +179,12 @@ QCoro::Task<Result<>> LimiterSettings::change(QString limiter, QJsonObject patch
         const Result<Fit> fit = co_await fitting((*state)->profile, before);
         if (!fit)
             co_return fail(fit.error());
-        const Result<QJsonObject> agreed = co_await whole((*state)->profile, merged(fit->settings, *sound));
+        const QJsonObject together = merged(fit->settings, *sound);
+        const Result<QJsonObject> agreed = co_await whole((*state)->profile, together);
         if (!agreed)
             co_return fail(agreed.error());
-        kept = co_await keep(setting, before, merged(before, *sound), actor);
+        const QJsonObject after = merged(before, *sound);
+        kept = co_await keep(setting, before, after, actor);
         if (kept || kept.error().code != "setting_changed"_L1)
             co_return kept;
     }
@@ -241,7 +243,8 @@ QCoro::Task<Result<>> LimiterSettings::replaceOverride(QString limiter, Override
         if (after.isEmpty() && !read->contains(setting))
             co_return fail(u"not_found"_s,
                            u"This account has no limits of its own in project \"%1\"."_s.arg(name.project));
-        kept = co_await keep(setting, read->value(setting), after, actor);
+        const QJsonObject before = read->value(setting);
+        kept = co_await keep(setting, before, after, actor);
         if (kept || kept.error().code != "setting_changed"_L1)
             co_return kept;
     }

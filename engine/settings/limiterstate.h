@@ -28,6 +28,9 @@ struct LimiterState {
     QMap<QString, QJsonObject> overrideRows = {}; ///< what `overrides` was made of: settings by name …
     QJsonObject overridePolicies = {}; ///< … and the projects' limits
 
+    /// Every setting of the section and `enabled`, as they are in force.
+    QJsonObject effective() const { return profile.effective(applied).value_or(QJsonObject()); }
+
     void takeOverrides(const QString &limiter, const QMap<QString, QJsonObject> &rows,
                        const QJsonObject &policies);
 };

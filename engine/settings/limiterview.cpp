@@ -113,8 +113,7 @@ QStringList warnings(const LimiterState &state, const QJsonObject &effective, co
 QJsonObject limiterView(const LimiterState &state, const QString &readProblem)
 {
     QJsonObject view = state.profile.limiter->describe();
-    // What is applied was checked; should it not fit all the same, the limiter's own word stays.
-    const QJsonObject effective = state.profile.effective(state.applied).value_or(QJsonObject());
+    const QJsonObject effective = state.effective();
     for (auto setting = effective.begin(); setting != effective.end(); ++setting)
         view[setting.key()] = setting.value();
     view[u"sources"_s] = sources(state);

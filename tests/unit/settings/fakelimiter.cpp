@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fakelimiter.h"
+#include "settings/fakelimiter.h"
 
 #include <QtCore/QJsonDocument>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What limits of a single account may be.
-#include "fakelimiter.h"
+#include "settings/fakelimiter.h"
 
 #include <QtCore/QJsonDocument>
 #include <QtTest/QTest>

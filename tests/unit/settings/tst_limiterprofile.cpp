@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which settings a limiter knows, what a patch may say, and names in the database.
-#include "fakelimiter.h"
+#include "settings/fakelimiter.h"
 
 #include <QtCore/QJsonDocument>
 #include <QtTest/QTest>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators change is checked whole, kept, audited and in force; what no longer fits stops nothing.
-#include "fakelimiter.h"
+#include "settings/fakelimiter.h"
 #include "settings/limiterview.h"
 #include "store/journal.h"
 #include "support/testdatabase.h"

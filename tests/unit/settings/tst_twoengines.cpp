@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two engines on one database, with one Redis that is stopped and emptied: what is changed in one is in force in the
 // other within a second, and after a restart.
-#include "fakelimiter.h"
+#include "settings/fakelimiter.h"
 #include "support/testdatabase.h"
 #include "support/testredis.h"
 
