@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 4
+-- build: 5
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -27,19 +27,30 @@ local FULL_PACE = 1000
 local PACE_STEP = 50 -- by which a pace rises each minute
 local SLOWEST_PACE_DIVISOR = 4 -- a refusal slows a bucket down to a quarter of its refill
 local MOST_DEBT_MS = 30000 -- of refill: the longest booking
+local MOST_MARKS = 30 -- of a project's last day
 
 local LANES = { realtime = true, bulk = true, renewal = true }
 
+-- What the functions use most. The server shows its globals to running functions only, not while the library loads,
+-- and looking them up costs as much as many of them: the first call fetches them.
+local call, find, format, toNumber, ceil, floor, max, min
+
+local function bindGlobals()
+    call, find, format, toNumber = redis.call, string.find, string.format, tonumber
+    ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
+end
+
 -- Arguments ---------------------------------------------------------------------------------------------------------
 
+-- Never tostring(), which cuts digits off; %d is exact for whole numbers and half as dear as %.0f.
 local function text(number)
-    return string.format('%.0f', number)
+    return format('%d', number)
 end
 
 -- The whole number that an argument stands for; nil for everything else: signs, fractions, exponents, nan, inf, ''.
 local function wholeNumber(argument, largest)
-    if argument and #argument <= 16 and string.find(argument, '^%d+$') then
-        local number = tonumber(argument)
+    if argument and #argument <= 16 and find(argument, '^%d+$') then
+        local number = toNumber(argument)
         if number <= largest then
             return number
         end
@@ -55,7 +66,7 @@ local function wholeNumberOrNone(argument, largest)
 end
 
 local function isFamily(argument)
-    return #argument <= 40 and string.find(argument, '^[%w_-]*$') ~= nil
+    return #argument <= 40 and find(argument, '^[%w_-]*$') ~= nil
 end
 
 local function refuseArgument(sentence)
@@ -63,7 +74,7 @@ local function refuseArgument(sentence)
 end
 
 local function serverTimeUs()
-    local time = redis.call('TIME')
+    local time = call('TIME')
     return time[1] * 1000000 + time[2]
 end
 
@@ -71,12 +82,18 @@ end
 local function registerTimed(name, run, flags)
     redis.register_function{
         function_name = name .. '_v1',
-        callback = function(keys, args) return run(keys, args, serverTimeUs()) end,
+        callback = function(keys, args)
+            if not call then
+                bindGlobals()
+            end
+            return run(keys, args, serverTimeUs())
+        end,
         flags = flags or {},
     }
     redis.register_function{
         function_name = name .. '_at_v1',
         callback = function(keys, args)
+            bindGlobals()
             local serverUs = wholeNumber(table.remove(args, 1), LARGEST_TIME_US)
             if not serverUs then
                 return refuseArgument('now_us must be microseconds since the epoch')
@@ -114,7 +131,7 @@ end
 local function numbersOf(line)
     local numbers = {}
     for word in string.gmatch(line, '%d+') do
-        numbers[#numbers + 1] = tonumber(word)
+        numbers[#numbers + 1] = toNumber(word)
     end
     return numbers
 end
@@ -122,8 +139,8 @@ end
 -- How long a bucket's hash must live after a write: long enough to be full from its deepest debt at the slowest pace,
 -- twice over, so that expiry gives nothing away.
 local function ttlMs(capacity, refill, keyTtlMs)
-    local toFullMs = math.ceil(capacity * 60 / refill) + MOST_DEBT_MS
-    return math.max(keyTtlMs, 2 * SLOWEST_PACE_DIVISOR * toFullMs)
+    local toFullMs = ceil(capacity * 60 / refill) + MOST_DEBT_MS
+    return max(keyTtlMs, 2 * SLOWEST_PACE_DIVISOR * toFullMs)
 end
 
 -- The limits of one scope from the numbers f[i] …: capacity, refill, reserve, published, previous capacity, refill.
@@ -145,7 +162,7 @@ local function parsePolicy(compiled)
         day = { budget = f[18] * 1000, action = f[19], startUs = f[20], endUs = f[21], afterUs = f[22] },
     }
     -- The project's hash also counts the day: it must outlive one.
-    policy.project.ttlMs = math.max(policy.project.ttlMs, 26 * HOUR_US / 1000)
+    policy.project.ttlMs = max(policy.project.ttlMs, 26 * HOUR_US / 1000)
     return remember(compiled, policy)
 end
 
@@ -160,7 +177,7 @@ end
 
 -- The policy and the account's limits; nil and the error to answer when there is no policy that can be read.
 local function readPolicy(key, accountKey)
-    local lines = redis.call('HMGET', key, 'compiled', accountKey)
+    local lines = call('HMGET', key, 'compiled', accountKey)
     local compiled, own = lines[1], lines[2]
     if not compiled then
         return nil, redis.error_reply('TKPOLICY no policy is published under this key')
@@ -181,47 +198,63 @@ end
 -- Buckets -----------------------------------------------------------------------------------------------------------
 
 -- A bucket as it was last written, without a level when there is none: it is full then.
-local function readAccount(key)
-    local f = redis.call('HMGET', key, 'level_milli', 'carry', 'at_us', 'expires_us', 'care', 'booked_until_us')
+local function readBucket(key)
+    local f = call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care')
+    local level = f[1] and toNumber(f[1])
     return {
-        key = key, level = tonumber(f[1]), carry = tonumber(f[2]), atUs = tonumber(f[3]) or 0,
-        expiresUs = tonumber(f[4]) or 0, care = f[5], bookedUntilUs = tonumber(f[6]) or 0,
+        key = key, level = level, carry = level and toNumber(f[2]), atUs = level and toNumber(f[3]) or 0, hour = f[4],
+        care = f[5], clockOffsetUs = 0,
     }
 end
 
+-- By how much the server's clock was set back so far.
 local function readProject(key)
-    local f = redis.call('HMGET', key, 'level_milli', 'carry', 'at_us', 'expires_us', 'care', 'clock_offset_us',
-        'used_milli', 'mark_us', 'day_base_milli', 'day_end_us')
-    return {
-        key = key, level = tonumber(f[1]), carry = tonumber(f[2]), atUs = tonumber(f[3]) or 0,
-        expiresUs = tonumber(f[4]) or 0, care = f[5], clockOffsetUs = tonumber(f[6]) or 0, used = tonumber(f[7]) or 0,
-        markUs = tonumber(f[8]) or 0, dayBase = tonumber(f[9]) or 0, dayEndUs = tonumber(f[10]) or 0,
-    }
+    local project = readBucket(key)
+    if project.care then
+        project.clockOffsetUs = toNumber(call('HGET', key, 'clock_offset_us') or 0)
+    end
+    return project
 end
 
 -- Time that never runs backwards: the server's, plus what it was set back by so far.
 local function steadyTimeUs(serverUs, account, project)
-    return math.max(serverUs + project.clockOffsetUs, account.atUs, project.atUs)
+    return max(serverUs + project.clockOffsetUs, account.atUs, project.atUs)
 end
 
--- The hash shall live for at least aliveMs from now. Its own note of its end spares asking for it.
-local function keepAlive(bucket, aliveMs, serverUs)
-    if bucket.expiresUs - serverUs < aliveMs * 1000 then
-        local ttl = math.ceil(aliveMs * 1.25) -- so that this is not needed at each write
-        bucket.expiresUs = serverUs + ttl * 1000
-        redis.call('HSET', bucket.key, 'format', FORMAT, 'expires_us', text(bucket.expiresUs))
-        redis.call('PEXPIRE', bucket.key, text(ttl))
+-- The hash lives for at least aliveMs from now; nothing shortens a life.
+local function keepAlive(key, aliveMs)
+    if call('PEXPIRE', key, text(aliveMs), 'GT') == 0 then
+        call('PEXPIRE', key, text(aliveMs), 'NX')
+    end
+end
+
+-- What the field `hour` holds once a hash was given the life that these limits need beyond the present hour.
+local function hourOf(limits, serverUs)
+    local hour = floor(serverUs / HOUR_US)
+    if limits.hour ~= hour then
+        limits.hour, limits.hourText = hour, text(hour) .. ':' .. text(limits.ttlMs)
+    end
+    return limits.hourText
+end
+
+-- Writes a level; in each hour that a bucket is used its life is prolonged once.
+local function writeLevel(bucket, limits, nowUs, serverUs)
+    call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us', text(nowUs))
+    if bucket.hour ~= hourOf(limits, serverUs) then
+        bucket.hour = limits.hourText
+        call('HSET', bucket.key, 'format', FORMAT, 'hour', bucket.hour)
+        keepAlive(bucket.key, limits.ttlMs + HOUR_US / 1000)
     end
 end
 
 -- Remembers a step back of the server's clock: the only write that a refusal may make. A grant of before the step is
 -- dated with the offset of then, see grantTimeUs().
 local function keepClockOffset(project, nowUs, serverUs, aliveMs)
-    redis.call('HSET', project.key, 'format', FORMAT, 'clock_offset_us', text(nowUs - serverUs),
+    call('HSET', project.key, 'format', FORMAT, 'care', '1', 'clock_offset_us', text(nowUs - serverUs),
         'previous_offset_us', text(project.clockOffsetUs), 'stepped_us', text(nowUs))
-    redis.call('HINCRBY', project.key, 'clock_steps', '1')
+    call('HINCRBY', project.key, 'clock_steps', '1')
     project.clockOffsetUs = nowUs - serverUs
-    keepAlive(project, aliveMs, serverUs)
+    keepAlive(project.key, aliveMs)
 end
 
 -- level and carry after elapsedUs of refill. Each whole 60 ms is worth `refill` milli-units.
@@ -238,7 +271,7 @@ end
 
 -- Milliseconds, rounded up, in which `refill` brings this many milli-units.
 local function msToRefill(milli, refill)
-    return milli > 0 and math.ceil(milli * 60 / refill) or 0
+    return milli > 0 and ceil(milli * 60 / refill) or 0
 end
 
 -- Freezes and pace --------------------------------------------------------------------------------------------------
@@ -256,26 +289,26 @@ local function readFreeze(key, family)
     for i, field in ipairs(FREEZE_FIELDS) do
         names[i] = ofFamily(field, family)
     end
-    local f = redis.call('HMGET', key, unpack(names))
+    local f = call('HMGET', key, unpack(names))
     return {
-        family = family, frozen = f[1] == '1', sinceUs = tonumber(f[2]) or 0, untilUs = tonumber(f[3]) or 0,
-        count = tonumber(f[4]) or 0, probeUs = tonumber(f[5]) or 0,
+        family = family, frozen = f[1] == '1', sinceUs = toNumber(f[2]) or 0, untilUs = toNumber(f[3]) or 0,
+        count = toNumber(f[4]) or 0, probeUs = toNumber(f[5]) or 0,
     }
 end
 
 local function readPace(bucket)
-    local f = redis.call('HMGET', bucket.key, 'pace', 'pace_us')
-    bucket.pace, bucket.paceUs = tonumber(f[1]) or FULL_PACE, tonumber(f[2]) or 0
+    local f = call('HMGET', bucket.key, 'pace', 'pace_us')
+    bucket.pace, bucket.paceUs = toNumber(f[1]) or FULL_PACE, toNumber(f[2]) or 0
 end
 
 -- 1 … 1000. A pace begins to rise a minute after paceUs.
 local function paceAt(bucket, us)
-    local minutes = math.max(0, math.floor((us - bucket.paceUs) / MINUTE_US))
-    return math.min(FULL_PACE, bucket.pace + PACE_STEP * minutes)
+    local minutes = max(0, floor((us - bucket.paceUs) / MINUTE_US))
+    return min(FULL_PACE, bucket.pace + PACE_STEP * minutes)
 end
 
 local function slowedDown(refill, pace)
-    return math.max(1, math.floor(refill * pace / FULL_PACE))
+    return max(1, floor(refill * pace / FULL_PACE))
 end
 
 -- As refilled(), from one instant to another; at the pace of each minute in between when the bucket has one.
@@ -286,8 +319,8 @@ local function refilledBetween(bucket, level, carry, fromUs, toUs, refill, capac
     while fromUs < toUs do
         local pace, stepUs = paceAt(bucket, fromUs), toUs
         if pace < FULL_PACE then
-            local minutes = math.max(0, math.floor((fromUs - bucket.paceUs) / MINUTE_US))
-            stepUs = math.min(toUs, bucket.paceUs + (minutes + 1) * MINUTE_US)
+            local minutes = max(0, floor((fromUs - bucket.paceUs) / MINUTE_US))
+            stepUs = min(toUs, bucket.paceUs + (minutes + 1) * MINUTE_US)
         end
         level, carry = refilled(level, carry, stepUs - fromUs, slowedDown(refill, pace), capacity)
         fromUs = stepUs
@@ -302,14 +335,14 @@ local function frozenForMs(freeze, cost, nowUs)
         return nil
     end
     if nowUs < freeze.untilUs then
-        return math.ceil((freeze.untilUs - nowUs) / 1000)
+        return ceil((freeze.untilUs - nowUs) / 1000)
     end
     if freeze.probeUs == 0 then
         freeze.asProbe = cost > 0
         return nil
     end
     if nowUs < freeze.probeUs + PROBE_US then
-        return math.ceil((freeze.probeUs + PROBE_US - nowUs) / 1000)
+        return ceil((freeze.probeUs + PROBE_US - nowUs) / 1000)
     end
 end
 
@@ -330,7 +363,7 @@ end
 -- The families that were frozen and are not forgotten yet.
 local function familiesOf(bucket)
     local families = {}
-    for family in string.gmatch(redis.call('HGET', bucket.key, 'families') or '', '%S+') do
+    for family in string.gmatch(call('HGET', bucket.key, 'families') or '', '%S+') do
         families[#families + 1] = family
     end
     return families
@@ -352,16 +385,19 @@ local function forgetWhenCalm(bucket, nowUs)
             fields[#fields + 1] = ofFamily(field, family)
         end
     end
-    redis.call('HDEL', bucket.key, unpack(fields))
+    call('HDEL', bucket.key, unpack(fields))
+    if bucket.clockOffsetUs > 0 then
+        call('HSET', bucket.key, 'care', '1')
+    end
 end
 
 -- A granted call was the probe, or came after a probe's silence: then the freeze is over.
 local function writeCare(bucket, nowUs)
     for _, freeze in ipairs(bucket.freezes) do
         if freeze.asProbe then
-            redis.call('HSET', bucket.key, ofFamily('probe_us', freeze.family), text(nowUs))
+            call('HSET', bucket.key, ofFamily('probe_us', freeze.family), text(nowUs))
         elseif freeze.frozen then
-            redis.call('HDEL', bucket.key, ofFamily('frozen', freeze.family))
+            call('HDEL', bucket.key, ofFamily('frozen', freeze.family))
         end
     end
     forgetWhenCalm(bucket, nowUs)

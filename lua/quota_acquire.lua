@@ -21,7 +21,7 @@ end
 
 -- The account's and the project's bucket as they are now, with what else holds for calls of this family; and now.
 local function readBuckets(keys, policy, limits, family, serverUs)
-    local account, project = readAccount(keys[1]), readProject(keys[2])
+    local account, project = readBucket(keys[1]), readProject(keys[2])
     local nowUs = steadyTimeUs(serverUs, account, project)
     if nowUs > serverUs + project.clockOffsetUs then
         keepClockOffset(project, nowUs, serverUs, policy.project.ttlMs)
@@ -39,22 +39,26 @@ end
 
 -- Milliseconds until the project's day ends, when this request would go beyond its budget; else 0.
 local function dayRefusesForMs(request, day, project, nowUs)
-    local applies = request.lane ~= 'renewal' and (day.action == 2 or request.lane == 'bulk')
-    if not applies or nowUs >= project.dayEndUs or project.used - project.dayBase + request.cost <= day.budget then
+    if request.lane == 'renewal' or (day.action == 1 and request.lane ~= 'bulk') then
         return 0
     end
-    return math.ceil((project.dayEndUs - nowUs) / 1000)
+    local f = call('HMGET', project.key, 'used_milli', 'day_base_milli', 'day_end_us')
+    local used, base, endUs = toNumber(f[1] or 0), toNumber(f[2] or 0), toNumber(f[3] or 0)
+    if nowUs >= endUs or used - base + request.cost <= day.budget then
+        return 0
+    end
+    return ceil((endUs - nowUs) / 1000)
 end
 
 -- Milliseconds until one of the account's places is free.
 local function placeFreeInMs(key, places, nowUs)
     local after = '(' .. text(nowUs)
-    local held = redis.call('ZCOUNT', key, after, '+inf')
+    local held = call('ZCOUNT', key, after, '+inf')
     if held < places then
         return 0
     end
-    local nextFree = redis.call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', text(held - places), '1')
-    return math.ceil((nextFree[2] - nowUs) / 1000)
+    local nextFree = call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', text(held - places), '1')
+    return ceil((nextFree[2] - nowUs) / 1000)
 end
 
 -- The longest of the waits that freezes impose, and who imposes it.
@@ -78,11 +82,11 @@ local function decide(request, policy, limits, account, project, nowUs)
     local refusedBy, retryAfterMs, waitMs = nil, 0, 0
     if cost > 0 then
         local accountFloor, projectFloor = 0, 0
-        local bookable = math.floor(account.refill * request.maxWaitMs / 60)
+        local bookable = floor(account.refill * request.maxWaitMs / 60)
         if request.lane == 'bulk' then
             -- Bookings of bulk may use half of the reserve at most, or they would starve realtime for ever.
             accountFloor, projectFloor = limits.reserve, policy.project.reserve
-            bookable = math.min(bookable, math.floor(accountFloor / 2))
+            bookable = min(bookable, floor(accountFloor / 2))
         end
         if cost > limits.capacity - accountFloor or cost > policy.project.capacity - projectFloor then
             return 'never', -1, 0
@@ -121,17 +125,17 @@ end
 
 -- Taking ------------------------------------------------------------------------------------------------------------
 
-local function writeLevel(bucket, aliveMs, nowUs, serverUs)
-    redis.call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us', text(nowUs))
-    keepAlive(bucket, aliveMs, serverUs)
-end
-
 local function takeFromAccount(cost, account, limits, nowUs, serverUs)
     account.level = account.level - cost
-    writeLevel(account, limits.ttlMs, nowUs, serverUs)
+    writeLevel(account, limits, nowUs, serverUs)
     if account.care then
         writeCare(account, nowUs)
     end
+end
+
+-- The end of the account's last booked wait.
+local function bookedUntilUs(account)
+    return toNumber(call('HGET', account.key, 'booked_until_us') or 0)
 end
 
 -- The end of the day that holds nowUs, by the bounds that the engine publishes; beyond them days of 24 hours.
@@ -142,35 +146,37 @@ local function dayEndUs(day, nowUs)
     if nowUs < day.afterUs then
         return day.afterUs
     end
-    return day.afterUs + (math.floor((nowUs - day.afterUs) / DAY_US) + 1) * DAY_US
+    return day.afterUs + (floor((nowUs - day.afterUs) / DAY_US) + 1) * DAY_US
 end
 
--- Notes what was used up to each full hour, for a rolling day, and where the day began.
+-- Notes what was used up to each hour, for a rolling day, and where the day began.
 local function turnTheHour(project, day, nowUs)
-    local marks = {}
-    for mark in string.gmatch(redis.call('HGET', project.key, 'marks') or '', '%S+') do
-        if nowUs - tonumber(string.match(mark, '^%d+')) <= DAY_US + HOUR_US then
+    local f = call('HMGET', project.key, 'marks', 'used_milli', 'day_end_us')
+    local marks, used = {}, toNumber(f[2] or 0)
+    for mark in string.gmatch(f[1] or '', '%S+') do
+        if nowUs - toNumber(string.match(mark, '^%d+')) <= DAY_US + HOUR_US then
             marks[#marks + 1] = mark
         end
     end
-    marks[#marks + 1] = text(nowUs) .. ':' .. text(math.floor(project.used / 1000))
-    if nowUs >= project.dayEndUs then
-        project.dayBase, project.dayEndUs = project.used, dayEndUs(day, nowUs)
+    marks[#marks + 1] = text(nowUs) .. ':' .. text(floor(used / 1000))
+    call('HSET', project.key, 'marks', table.concat(marks, ' ', max(1, #marks - MOST_MARKS + 1)))
+    if nowUs >= toNumber(f[3] or 0) then
+        call('HSET', project.key, 'day_base_milli', text(used), 'day_end_us', text(dayEndUs(day, nowUs)))
     end
-    redis.call('HSET', project.key, 'marks', table.concat(marks, ' '), 'mark_us',
-        text(nowUs - nowUs % HOUR_US + HOUR_US), 'day_base_milli', text(project.dayBase), 'day_end_us',
-        text(project.dayEndUs))
+end
+
+-- Writes the project's level and counts what it used more, or less, than before.
+local function writeProject(project, policy, usedMilli, nowUs, serverUs)
+    if project.hour ~= hourOf(policy.project, serverUs) then
+        turnTheHour(project, policy.day, nowUs)
+    end
+    writeLevel(project, policy.project, nowUs, serverUs)
+    call('HINCRBY', project.key, 'used_milli', text(usedMilli))
 end
 
 local function takeFromProject(cost, project, policy, nowUs, serverUs)
-    if nowUs >= project.markUs then
-        turnTheHour(project, policy.day, nowUs)
-    end
     project.level = project.level - cost
-    project.used = project.used + cost
-    redis.call('HSET', project.key, 'level_milli', text(project.level), 'carry', text(project.carry), 'at_us',
-        text(nowUs), 'used_milli', text(project.used))
-    keepAlive(project, policy.project.ttlMs, serverUs)
+    writeProject(project, policy, cost, nowUs, serverUs)
     if project.care then
         writeCare(project, nowUs)
     end
@@ -178,14 +184,14 @@ end
 
 -- One of the account's places: its id.
 local function takePlace(key, nowUs, untilUs)
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', text(nowUs))
+    call('ZREMRANGEBYSCORE', key, '-inf', text(nowUs))
     local n = 0
     local id
     repeat
         n = n + 1
-        id = string.format('%.0f-%d', nowUs, n)
-    until redis.call('ZADD', key, 'NX', text(untilUs), id) == 1
-    redis.call('PEXPIRE', key, text(LARGEST_WAIT_MS + 2 * SLOT_LEASE_US / 1000))
+        id = format('%.0f-%d', nowUs, n)
+    until call('ZADD', key, 'NX', text(untilUs), id) == 1
+    call('PEXPIRE', key, text(LARGEST_WAIT_MS + 2 * SLOT_LEASE_US / 1000))
     return id
 end
 
@@ -224,7 +230,7 @@ end
 
 -- The answer that a request with this id got before; nil when it is new.
 local function firstAnswer(request)
-    local kept = redis.call('GET', request.idKey)
+    local kept = call('GET', request.idKey)
     if not kept then
         return nil
     end
@@ -232,10 +238,10 @@ local function firstAnswer(request)
     for word in string.gmatch(kept, '%S+') do
         w[#w + 1] = word
     end
-    if tonumber(w[1]) ~= request.cost or w[2] ~= request.lane or (request.slotsKey and not w[10]) then
+    if toNumber(w[1]) ~= request.cost or w[2] ~= request.lane or (request.slotsKey and not w[10]) then
         return refuseArgument('id was used with another cost or lane')
     end
-    local n = function(i) return tonumber(w[i]) end
+    local n = function(i) return toNumber(w[i]) end
     local answer = { 1, n(3), 0, '', n(4), n(5), n(6), n(7), n(8) }
     if request.slotsKey then
         answer[10], answer[11] = w[9], n(10)
@@ -252,7 +258,7 @@ local function keepAnswer(request, answer)
         words[#words + 1] = answer[10]
         words[#words + 1] = text(answer[11])
     end
-    redis.call('SET', request.idKey, table.concat(words, ' '), 'PX', ID_TTL_MS)
+    call('SET', request.idKey, table.concat(words, ' '), 'PX', ID_TTL_MS)
 end
 
 local function acquire(keys, args, serverUs, withPlace)
@@ -279,8 +285,8 @@ local function acquire(keys, args, serverUs, withPlace)
         takeFromAccount(request.cost, account, limits, nowUs, serverUs)
         takeFromProject(request.cost, project, policy, nowUs, serverUs)
         local untilUs = nowUs + waitMs * 1000
-        if waitMs > 0 and untilUs > account.bookedUntilUs then
-            redis.call('HSET', account.key, 'booked_until_us', text(untilUs))
+        if waitMs > 0 and untilUs > bookedUntilUs(account) then
+            call('HSET', account.key, 'booked_until_us', text(untilUs))
         end
     end
     answer = { granted and 1 or 0, granted and waitMs or 0, granted and 0 or retryAfterMs, refusedBy or '',
@@ -305,7 +311,7 @@ local function release(keys, args)
     if #keys ~= 1 or #args ~= 1 then
         return refuseArgument('keys must be slots and the argument the slot id')
     end
-    return redis.call('ZREM', keys[1], args[1])
+    return call('ZREM', keys[1], args[1])
 end
 
 registerTimed('tidekeeper_acquire', acquire)
@@ -313,6 +319,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 4 end,
+    callback = function() return 5 end,
     flags = { 'no-writes' },
 }

@@ -12,9 +12,9 @@ local REFUND_US = 60000000
 -- whether that was before or after the step: then `unsure`, and the earlier of both.
 local function grantTimeUs(project, grantUs, nowUs)
     if project.clockOffsetUs > 0 then
-        local f = redis.call('HMGET', project.key, 'stepped_us', 'previous_offset_us')
-        if nowUs - (tonumber(f[1]) or 0) < 2 * MINUTE_US then
-            return grantUs + (tonumber(f[2]) or 0), true
+        local f = call('HMGET', project.key, 'stepped_us', 'previous_offset_us')
+        if nowUs - (toNumber(f[1]) or 0) < 2 * MINUTE_US then
+            return grantUs + (toNumber(f[2]) or 0), true
         end
     end
     return grantUs + project.clockOffsetUs, false
@@ -57,7 +57,7 @@ local function endProbes(bucket, grantUs)
     for _, family in ipairs(families) do
         local freeze = readFreeze(bucket.key, family)
         if freeze.frozen and freeze.probeUs > 0 and (not grantUs or grantUs == freeze.probeUs) then
-            redis.call('HDEL', bucket.key, ofFamily('frozen', family), ofFamily('probe_us', family))
+            call('HDEL', bucket.key, ofFamily('frozen', family), ofFamily('probe_us', family))
         end
     end
 end
@@ -65,26 +65,26 @@ end
 -- How long a freeze shall last: what the API said, or a back-off that doubles with each refusal in a row.
 local function freezeMs(retryAfterMs, count)
     if retryAfterMs > 0 then
-        return math.min(math.max(retryAfterMs, SHORTEST_FREEZE_MS), LONGEST_FREEZE_MS)
+        return min(max(retryAfterMs, SHORTEST_FREEZE_MS), LONGEST_FREEZE_MS)
     end
-    return math.min(LONGEST_BACKOFF_MS, SHORTEST_FREEZE_MS * 2 ^ math.min(count - 1, 10))
+    return min(LONGEST_BACKOFF_MS, SHORTEST_FREEZE_MS * 2 ^ min(count - 1, 10))
 end
 
 -- The pace after a refusal. A stated limit below the published one is the pace for an hour.
 local function slowDown(bucket, limits, toldLimit, nowUs)
     local pace = paceAt(bucket, nowUs)
-    local told = limits.published > 0 and math.floor(toldLimit * FULL_PACE / limits.published) or 0
+    local told = limits.published > 0 and floor(toldLimit * FULL_PACE / limits.published) or 0
     if told > 0 and told < pace then
         bucket.pace, bucket.paceUs = told, nowUs + TOLD_US
         return
     end
-    local slowest = math.min(pace, FULL_PACE / SLOWEST_PACE_DIVISOR)
-    bucket.pace, bucket.paceUs = math.max(slowest, math.floor(pace * 7 / 10)), math.max(bucket.paceUs, nowUs)
+    local slowest = min(pace, FULL_PACE / SLOWEST_PACE_DIVISOR)
+    bucket.pace, bucket.paceUs = max(slowest, floor(pace * 7 / 10)), max(bucket.paceUs, nowUs)
 end
 
 -- When the pace is back at the full one.
 local function fullPaceUs(bucket)
-    return bucket.paceUs + math.ceil((FULL_PACE - bucket.pace) / PACE_STEP) * MINUTE_US
+    return bucket.paceUs + ceil((FULL_PACE - bucket.pace) / PACE_STEP) * MINUTE_US
 end
 
 local function writeFreeze(bucket, freeze, family)
@@ -93,7 +93,7 @@ local function writeFreeze(bucket, freeze, family)
     for i = 1, #names, 2 do
         names[i] = ofFamily(names[i], family)
     end
-    redis.call('HSET', bucket.key, 'care', '1', unpack(names))
+    call('HSET', bucket.key, 'care', '1', unpack(names))
     if family == '' then
         return
     end
@@ -104,7 +104,7 @@ local function writeFreeze(bucket, freeze, family)
         end
     end
     families[#families + 1] = family
-    redis.call('HSET', bucket.key, 'families', table.concat(families, ' '))
+    call('HSET', bucket.key, 'families', table.concat(families, ' '))
 end
 
 -- Freezes a scope for every consumer. A refusal of a call from before the freeze is part of what began it: it makes
@@ -128,14 +128,14 @@ local function freezeScope(bucket, limits, report, grantUs, nowUs, serverUs)
         freeze.sinceUs, freeze.untilUs = nowUs, nowUs + freezeMs(report.retryAfterMs, freeze.count) * 1000
         if report.family == '' then
             slowDown(bucket, limits, report.toldLimit, nowUs)
-            bucket.level = math.min(bucket.level, 0)
-            redis.call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us',
+            bucket.level = min(bucket.level, 0)
+            call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us',
                 text(nowUs), 'pace', text(bucket.pace), 'pace_us', text(bucket.paceUs))
         end
     end
     writeFreeze(bucket, freeze, report.family)
-    local calmUs = math.max(freeze.untilUs, fullPaceUs(bucket)) + MINUTE_US
-    keepAlive(bucket, math.max(limits.ttlMs, math.ceil((calmUs - nowUs) / 1000)), serverUs)
+    local calmUs = max(freeze.untilUs, fullPaceUs(bucket)) + MINUTE_US
+    keepAlive(bucket.key, max(limits.ttlMs, ceil((calmUs - nowUs) / 1000)))
     return freeze, true
 end
 
@@ -162,23 +162,23 @@ local function report(keys, args, serverUs)
         end
         return { 0, 0, 0, FULL_PACE, serverUs }
     end
-    redis.call('HINCRBY', project.key, 'refused_calls', '1')
-    redis.call('HINCRBY', project.key, 'refused_units', text(answer.cost))
-    keepAlive(project, policy.project.ttlMs, serverUs)
+    call('HINCRBY', project.key, 'refused_calls', '1')
+    call('HINCRBY', project.key, 'refused_units', text(answer.cost))
+    keepAlive(project.key, policy.project.ttlMs)
     local bucket = answer.scope == 'project' and project or account
     limits = answer.scope == 'project' and policy.project or limits
     local freeze, changed = freezeScope(bucket, limits, answer, grantUs, nowUs, serverUs)
     return { changed and 1 or 0, freeze.untilUs - project.clockOffsetUs,
-        math.max(0, math.ceil((freeze.untilUs - nowUs) / 1000)), paceAt(bucket, nowUs), serverUs }
+        max(0, ceil((freeze.untilUs - nowUs) / 1000)), paceAt(bucket, nowUs), serverUs }
 end
 
 -- Refund ------------------------------------------------------------------------------------------------------------
 
 -- What a bucket gets back of a cost: what has refilled since the grant has come back by itself.
 local function partBack(cost, bucket, limits, grantUs, untilUs)
-    local refill = grantUs < limits.changedUs and math.max(limits.refill, limits.previousRefill) or limits.refill
-    local back = math.max(0, cost - math.ceil((untilUs - grantUs) * refill / PARTS))
-    return math.min(back, limits.capacity - bucket.level)
+    local refill = grantUs < limits.changedUs and max(limits.refill, limits.previousRefill) or limits.refill
+    local back = max(0, cost - ceil((untilUs - grantUs) * refill / PARTS))
+    return min(back, limits.capacity - bucket.level)
 end
 
 local function refund(keys, args, serverUs)
@@ -196,7 +196,7 @@ local function refund(keys, args, serverUs)
     if not policy then
         return limits
     end
-    if redis.call('EXISTS', keys[4]) == 1 then
+    if call('EXISTS', keys[4]) == 1 then
         return { 0, 0, 0, 'already', serverUs }
     end
     local account, project, nowUs = readBuckets(keys, policy, limits, '', serverUs)
@@ -205,18 +205,17 @@ local function refund(keys, args, serverUs)
         return { 0, 0, 0, 'late', serverUs }
     end
     cost = cost * 1000
-    local untilUs = math.max(nowUs, account.bookedUntilUs)
+    local untilUs = max(nowUs, bookedUntilUs(account))
     local accountBack = partBack(cost, account, limits, grantedUs, untilUs)
     local projectBack = partBack(cost, project, policy.project, grantedUs, untilUs)
-    redis.call('SET', keys[4], '1', 'PX', ID_TTL_MS)
+    call('SET', keys[4], '1', 'PX', ID_TTL_MS)
     if keys[5] then
-        redis.call('DEL', keys[5])
+        call('DEL', keys[5])
     end
     account.level, project.level = account.level + accountBack, project.level + projectBack
-    project.used = math.max(0, project.used - cost)
-    writeLevel(account, limits.ttlMs, nowUs, serverUs)
-    writeLevel(project, policy.project.ttlMs, nowUs, serverUs)
-    redis.call('HSET', project.key, 'used_milli', text(project.used))
+    writeLevel(account, limits, nowUs, serverUs)
+    local used = toNumber(call('HGET', project.key, 'used_milli') or 0)
+    writeProject(project, policy, -min(cost, used), nowUs, serverUs)
     return { 1, accountBack, projectBack, '', serverUs }
 end
 

@@ -30,7 +30,7 @@ local function readPublishedFields(args)
     for i = 1, #args, 2 do
         local name, largest = args[i], POLICY_FIELDS[args[i]]
         local value = largest and wholeNumber(args[i + 1], largest)
-        local mayBeZero = DEFAULTS[name] or name == 'enforce' or string.find(name, '_reserve_')
+        local mayBeZero = DEFAULTS[name] or name == 'enforce' or find(name, '_reserve_')
         if not value or (value == 0 and not mayBeZero) then
             return nil, refuseArgument(name .. ' is unknown or out of range')
         end
@@ -46,7 +46,7 @@ local function readPublishedFields(args)
 end
 
 local function readHash(key)
-    local flat, fields = redis.call('HGETALL', key), {}
+    local flat, fields = call('HGETALL', key), {}
     for i = 1, #flat, 2 do
         fields[flat[i]] = flat[i + 1]
     end
@@ -102,7 +102,7 @@ local function publish(keys, args, serverUs)
         words[#words + 1] = name
         words[#words + 1] = value
     end
-    redis.call('HSET', policyKey, unpack(words))
+    call('HSET', policyKey, unpack(words))
     return { 1, serverUs }
 end
 
@@ -126,17 +126,17 @@ local function override(keys, args, serverUs)
         return limits
     end
     local own = #args > 0 and table.concat(args, ' ') or false
-    if own == redis.call('HGET', keys[3], keys[1]) then
+    if own == call('HGET', keys[3], keys[1]) then
         return { 0, serverUs }
     end
     local account, _, nowUs = readBuckets(keys, policy, limits, '', serverUs)
     if own then
-        redis.call('HSET', keys[3], keys[1], own)
+        call('HSET', keys[3], keys[1], own)
     else
-        redis.call('HDEL', keys[3], keys[1])
+        call('HDEL', keys[3], keys[1])
     end
     local _, newLimits = readPolicy(keys[3], keys[1])
-    writeLevel(account, newLimits.ttlMs, nowUs, serverUs)
+    writeLevel(account, newLimits, nowUs, serverUs)
     return { 1, serverUs }
 end
 
@@ -156,20 +156,16 @@ local function settle(keys, args, serverUs)
     end
     local account, project, nowUs = readBuckets(keys, policy, limits, '', serverUs)
     local function lowered(level, milli, refill)
-        return math.min(level, math.max(level - milli, -math.floor(refill * MOST_DEBT_MS / 60)))
+        return min(level, max(level - milli, -floor(refill * MOST_DEBT_MS / 60)))
     end
     if accountMilli > 0 then
         account.level = lowered(account.level, accountMilli, account.refill)
-        writeLevel(account, limits.ttlMs, nowUs, serverUs)
+        writeLevel(account, limits, nowUs, serverUs)
     end
     if projectMilli > 0 then
-        if nowUs >= project.markUs then
-            turnTheHour(project, policy.day, nowUs) -- nobody knows what is of before: all of it counts for today
-        end
+        -- Nobody knows what is of before: when the day has turned meanwhile, all of it counts for today.
         project.level = lowered(project.level, projectMilli, project.refill)
-        project.used = project.used + projectMilli
-        redis.call('HSET', project.key, 'used_milli', text(project.used))
-        writeLevel(project, policy.project.ttlMs, nowUs, serverUs)
+        writeProject(project, policy, projectMilli, nowUs, serverUs)
     end
     return { account.level, project.level, serverUs }
 end
@@ -201,7 +197,7 @@ end
 local function accountRow(scope, member, project, serverUs)
     local key = scope.prefix .. 'account:' .. member
     local policy, limits = readPolicy(scope.policyKey, key)
-    local account = readAccount(key)
+    local account = readBucket(key)
     local nowUs = steadyTimeUs(serverUs, account, project)
     if account.care then
         readCare(account, '')
@@ -209,7 +205,7 @@ local function accountRow(scope, member, project, serverUs)
     advance(account, limits, nowUs)
     local row = rowOf(account, limits, nowUs, project.clockOffsetUs)
     row[8] = member
-    row[9] = redis.call('ZCOUNT', scope.prefix .. 'slots:' .. member, '(' .. text(nowUs), '+inf')
+    row[9] = call('ZCOUNT', scope.prefix .. 'slots:' .. member, '(' .. text(nowUs), '+inf')
     row[10] = limits ~= policy.account and 1 or 0
     return row
 end
@@ -218,21 +214,21 @@ end
 -- own, which take longer or shorter to be, from the buckets.
 local function bookedMilli(scope, limits, project, serverUs)
     local emptyAtMs = serverUs / 1000 + limits.capacity * 60 / limits.refill
-    local late = redis.call('ZREVRANGEBYSCORE', scope.activeKey, '+inf', '(' .. text(emptyAtMs), 'WITHSCORES',
+    local late = call('ZREVRANGEBYSCORE', scope.activeKey, '+inf', '(' .. text(emptyAtMs), 'WITHSCORES',
         'LIMIT', '0', text(MOST_BOOKED_ACCOUNTS))
     local keys, sum = {}, 0
     for i = 1, #late, 2 do
         keys[#keys + 1] = scope.prefix .. 'account:' .. late[i]
     end
-    local own = #keys > 0 and redis.call('HMGET', scope.policyKey, unpack(keys)) or {}
+    local own = #keys > 0 and call('HMGET', scope.policyKey, unpack(keys)) or {}
     for i = 1, #keys do
         if own[i] then
-            sum = sum + math.max(0, -accountRow(scope, late[2 * i - 1], project, serverUs)[1])
+            sum = sum + max(0, -accountRow(scope, late[2 * i - 1], project, serverUs)[1])
         else
             sum = sum + (late[2 * i] - emptyAtMs) * limits.refill / 60
         end
     end
-    return math.floor(sum)
+    return floor(sum)
 end
 
 local function projectRow(scope, project, policy, serverUs)
@@ -242,12 +238,15 @@ local function projectRow(scope, project, policy, serverUs)
     end
     advance(project, policy.project, nowUs)
     local row = rowOf(project, policy.project, nowUs, project.clockOffsetUs)
-    local f = redis.call('HMGET', project.key, 'marks', 'refused_units', 'refused_calls', 'clock_steps')
-    local dayIsOver = nowUs >= project.dayEndUs
+    local f = call('HMGET', project.key, 'marks', 'refused_units', 'refused_calls', 'clock_steps', 'used_milli',
+        'day_base_milli', 'day_end_us')
+    local used, base, endUs = toNumber(f[5] or 0), toNumber(f[6] or 0), toNumber(f[7] or 0)
+    if nowUs >= endUs then
+        base, endUs = used, dayEndUs(policy.day, nowUs)
+    end
     local rest = {
-        math.floor(project.used / 1000), math.floor((dayIsOver and project.used or project.dayBase) / 1000),
-        dayIsOver and dayEndUs(policy.day, nowUs) or project.dayEndUs, f[1] or '', tonumber(f[2]) or 0,
-        tonumber(f[3]) or 0, tonumber(f[4]) or 0, bookedMilli(scope, policy.account, project, serverUs),
+        floor(used / 1000), floor(base / 1000), endUs, f[1] or '', toNumber(f[2] or 0), toNumber(f[3] or 0),
+        toNumber(f[4] or 0), bookedMilli(scope, policy.account, project, serverUs),
     }
     for i, value in ipairs(rest) do
         row[7 + i] = value
@@ -273,7 +272,7 @@ local function readMembers(args, activeKey)
     if not count then
         return nil, refuseArgument('count must be a whole number from 0 to 1000')
     end
-    return count > 0 and redis.call('ZREVRANGE', activeKey, text(offset), text(offset + count - 1)) or {}
+    return count > 0 and call('ZREVRANGE', activeKey, text(offset), text(offset + count - 1)) or {}
 end
 
 local function levels(keys, args, serverUs)
@@ -293,7 +292,7 @@ local function levels(keys, args, serverUs)
     for i, member in ipairs(members) do
         rows[i] = accountRow(scope, member, project, serverUs)
     end
-    local total = redis.call('ZCARD', scope.activeKey)
+    local total = call('ZCARD', scope.activeKey)
     return { serverUs, projectRow(scope, project, policy, serverUs), total, rows }
 end
 

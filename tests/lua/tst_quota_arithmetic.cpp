@@ -154,9 +154,10 @@ void TestQuotaArithmetic::keysOutliveTheirDebt()
     QCOMPARE(decision.granted, wait > 0 || cost < capacity);
     const qint64 missing = capacity * 1000 - decision.accountLevel;
     const qint64 toFullAtQuarterPaceMs = 4 * (missing * 60 / refill);
-    // From its deepest debt, half a minute of refill, at a quarter of the pace, twice over, and a quarter more.
+    // From its deepest debt, half a minute of refill, at a quarter of the pace, twice over; and an hour, because a life is
+    // prolonged once an hour.
     const qint64 longestMs =
-        std::max(qint64(3'600'000), 2 * 4 * (capacity * 60'000 / refill + 30'000)) * 5 / 4 + 1'000;
+        std::max(qint64(3'600'000), 2 * 4 * (capacity * 60'000 / refill + 30'000)) + 3'601'000;
     const qint64 ttl = m_redis.integer({"PTTL", QuotaRedis::accountKey()});
     QVERIFY2(ttl > 3'590'000 && ttl <= longestMs, QByteArray::number(ttl));
     // The project also counts its day.
