@@ -35,7 +35,7 @@ QCoro::Task<QJsonObject> Overview::read()
     parts.append(accounts ? sound(u"database"_s, u"The database answers."_s)
                           : part(u"database"_s, false, false, accounts.error().code, accounts.error().text));
     addQueue(parts, queue);
-    addLimiters(parts);
+    addDegradedLimiters(parts);
     addPlugins(parts);
     addLimiters(parts);
     addRenewal(parts, scan && (*scan)["paused"_L1].toBool());
@@ -141,7 +141,7 @@ void Overview::addRedis(QJsonArray &parts) const
 }
 
 /// How the limiters decide while Redis cannot.
-void Overview::addLimiters(QJsonArray &parts) const
+void Overview::addDegradedLimiters(QJsonArray &parts) const
 {
     static const QHash<QString, QString> consequences{
         {u"local"_s,

@@ -23,7 +23,7 @@ private:
     void addLimiters(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
     QJsonArray limiterSwitches() const;
-    void addLimiters(QJsonArray &parts) const;
+    void addDegradedLimiters(QJsonArray &parts) const;
     void addRenewal(QJsonArray &parts, bool scanPaused) const;
     void addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const;
     void addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const;
