@@ -6,10 +6,16 @@ const { now, sleep } = require('./time');
 
 const longestPauseMs = 2000;
 const longestBackOffMs = 32_000;
+const longestJitterMs = 1000;
 
 /** Google's advice: min(2^n s + up to 1 s of chance, 32 s). */
 function backOffMs(refusals, random) {
     return Math.min(1000 * 2 ** refusals + 1000 * random(), longestBackOffMs);
+}
+
+/** On top of the time told, more with each no: whoever waits for the same units shall not come at the same time. */
+function jitterMs(refusals, random) {
+    return random() * Math.min(25 * 2 ** refusals, longestJitterMs);
 }
 
 /** How long one piece of work waits for its permission; what its own program dawdles is left out. */
@@ -45,6 +51,7 @@ class Attempt {
         this.waits = []; // ms, of work that was served
         this.askedAgain = 0; // times the limiter said no
         this.unused = 0; // grants that came to nothing before the call
+        this.degraded = 0; // grants that were made without a decision
         this.failures = 0; // answers that were neither served nor refused for their rate
         this.pending = null; // stopwatch of the work at hand
     }
@@ -70,14 +77,15 @@ class Attempt {
     }
 
     async granted(work) {
-        for (;;) {
+        for (let refusals = 0; ; ++refusals) {
             const grant = await this.limiter.acquire(work);
             if (grant.granted) {
+                this.degraded += grant.degraded ? 1 : 0;
                 await sleep(grant.waitMs, this.signal);
                 return grant;
             }
             this.askedAgain += 1;
-            await sleep(grant.retryAfterMs, this.signal);
+            await sleep(grant.retryAfterMs + jitterMs(refusals, this.random), this.signal);
         }
     }
 

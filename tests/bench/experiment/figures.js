@@ -44,6 +44,7 @@ function figuresOf({ scene, samples, seen, accounts }, policy, warmUpS, limitPer
         bulkWaitMs: { p50: quantile(bulk, 0.5), p99: quantile(bulk, 0.99) },
         askedAgain: total(own, 'askedAgain'),
         unusedGrants: total(own, 'unused'),
+        degradedGrants: total(own, 'degraded'),
         otherFailures: total(own, 'failures'),
     };
 }

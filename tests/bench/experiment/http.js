@@ -5,8 +5,7 @@ const http = require('http');
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 
-/** One exchange over a kept connection: {status, headers, body}; the body is text. */
-function exchange(method, url, headers = {}, body = undefined, signal = undefined) {
+function exchangeOnce(method, url, headers, body, signal) {
     return new Promise((resolve, reject) => {
         const sized = body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) };
         const request = http.request(url, { method, headers: sized, agent, signal }, (response) => {
@@ -16,9 +15,24 @@ function exchange(method, url, headers = {}, body = undefined, signal = undefine
             response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: text }));
             response.on('error', reject);
         });
-        request.on('error', reject);
+        request.on('error', (error) => reject(Object.assign(error, { onKeptLine: request.reusedSocket })));
         request.end(body);
     });
+}
+
+/**
+ * One exchange over a kept connection: {status, headers, body}; the body is text. When the other side closed a kept
+ * connection just as it was to be used again, the exchange is made anew.
+ */
+async function exchange(method, url, headers = {}, body = undefined, signal = undefined) {
+    for (;;) {
+        try {
+            return await exchangeOnce(method, url, headers, body, signal);
+        } catch (error) {
+            if (error.code !== 'ECONNRESET' || !error.onKeptLine)
+                throw error;
+        }
+    }
 }
 
 /** As exchange, of JSON; `json` is the parsed answer. */

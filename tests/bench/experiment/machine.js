@@ -3,6 +3,7 @@
 
 // A thread that stands for one machine: its own clock, its own connections, some consumers. It starts on the message
 // "start", and on "stop" answers what its consumers saw: [{policy, account, kind, waits, …}].
+const { setMaxListeners } = require('events');
 const { parentPort, workerData } = require('worker_threads');
 const Redis = require('ioredis');
 const { Consumer } = require('./consumer');
@@ -17,6 +18,7 @@ Date.now = () => realNow() + clockOffsetMs; // before any limiter looks at it
 const redis = new Redis({ host: '127.0.0.1', port: redisPort });
 const limiters = new Map();
 const end = new AbortController();
+setMaxListeners(0, end.signal);
 
 function limiterFor({ policy, account, kind }) {
     const own = policy === 'tidekeeper' ? kind : ''; // its state is in the engine; each program names itself
@@ -57,7 +59,7 @@ parentPort.on('message', async (message) => {
     const seen = all.map(({ attempt, kind }, i) => ({
         policy: consumers[i].policy, account: consumers[i].account.email, kind,
         waits: attempt.waitsUntilNow(), askedAgain: attempt.askedAgain, unused: attempt.unused,
-        failures: attempt.failures,
+        failures: attempt.failures, degraded: attempt.degraded,
     }));
     end.abort();
     parentPort.postMessage({ seen });

@@ -25,25 +25,20 @@ function mainScene(seconds) {
              layout: layouts.ten, seconds, seed: 1 };
 }
 
-async function runAll(given) {
-    const programs = new Programs();
-    try {
-        const redis = await programs.startRedis('redis');
-        const google = await startGoogle(programs, given.build);
-        const scene = mainScene(given.seconds);
-        const scenes = given.faultSeconds ? faultScenes(given.faultSeconds, given.faultAtS) : [];
-        const names = [scene, ...scenes].map(({ name }) => name);
-        const engine = await startEngine(programs, given.build, google.url, redis.port, names);
-        const world = { google, engine, redisPort: redis.port };
-        log(`side by side: ${policies.length} policies, ${given.seconds} s`);
-        const main = await runScene(scene, world);
-        log(`faults: ${scenes.length} scenes, ${given.faultSeconds} s`);
-        const faults = await Promise.all(scenes.map((one) => runScene(one, world)));
-        const fidelity = await measureFidelity(redis.port, given.smoke ? 'smoke' : 'full', log);
-        return { main, faults, fidelity };
-    } finally {
-        await programs.stop();
-    }
+async function runScenes(given, programs) {
+    const redis = await programs.startRedis('redis');
+    const google = await startGoogle(programs, given.build);
+    const scene = mainScene(given.seconds);
+    const scenes = given.faultSeconds ? faultScenes(given.faultSeconds, given.faultAtS) : [];
+    const names = [scene, ...scenes].map(({ name }) => name);
+    const engine = await startEngine(programs, given.build, google.url, redis.port, names);
+    const world = { google, engine, redisPort: redis.port };
+    log(`side by side: ${policies.length} policies, ${given.seconds} s`);
+    const main = await runScene(scene, world);
+    log(`faults: ${scenes.length} scenes, ${given.faultSeconds} s`);
+    const faults = await Promise.all(scenes.map((one) => runScene(one, world)));
+    const fidelity = await measureFidelity(redis.port, given.smoke ? 'smoke' : 'full', log);
+    return { main, faults, fidelity };
 }
 
 function goals(rows, faults) {
@@ -57,7 +52,7 @@ function goals(rows, faults) {
     ];
 }
 
-function resultOf({ main, faults, fidelity }, given) {
+function resultOf({ main, faults, fidelity }, given, where) {
     const rows = policies.map(({ name }) => figuresOf(main, name, given.warmUpS, published.accountPerMinute));
     const scenes = faults.map((fault) => ({
         name: fault.scene.name, title: fault.scene.title,
@@ -65,17 +60,20 @@ function resultOf({ main, faults, fidelity }, given) {
             figuresOf(fault, policy, given.warmUpS, published.accountPerMinute * fault.scene.emails.length)),
     }));
     return {
-        benchmark: 'Quota experiment', machine: machine(), versions: versions(packages),
+        benchmark: 'Quota experiment', machine: where, versions: versions(packages),
         settings: { minutes: given.minutes, consumers: 10, seed: 1 },
-        tables: [experimentTable(rows), faultsTable(scenes), fidelityTable(fidelity)],
+        tables: [experimentTable(rows), ...(scenes.length ? [faultsTable(scenes)] : []), fidelityTable(fidelity)],
         figures: goals(rows, scenes), policies: rows, faults: scenes, fidelity,
     };
 }
 
 async function run() {
     const given = options();
-    const seen = await runAll(given);
-    const result = resultOf(seen, given);
+    const where = machine(); // how busy it was before
+    const programs = new Programs();
+    const seen = await runScenes(given, programs); // when that throws, the programs' logs stay
+    await programs.stop();
+    const result = resultOf(seen, given, where);
     if (given.document) {
         const names = policies.map(({ name }) => name);
         log(`written to ${writeDocument(result, {

@@ -5,16 +5,14 @@ const Bottleneck = require('bottleneck');
 const Redis = require('ioredis');
 const { NoLimiter } = require('./none');
 
-const wholeQueue = 5;
-
 /** bottleneck, clustered over Redis, with a reservoir that is filled up each minute. It queues; it never refuses. */
 class BottleneckReservoir extends NoLimiter {
     constructor({ redis, key, limit, windowMs }) {
         super();
-        this.connection = new Bottleneck.IORedisConnection({ client: redis.duplicate(), Redis });
+        const connection = new Bottleneck.IORedisConnection({ client: redis.duplicate(), Redis });
         this.limiter = new Bottleneck({
             id: key,
-            connection: this.connection,
+            connection,
             reservoir: limit,
             reservoirRefreshAmount: limit,
             reservoirRefreshInterval: windowMs,
@@ -23,13 +21,9 @@ class BottleneckReservoir extends NoLimiter {
     }
 
     async acquire(work) {
-        const priority = work.lane === 'realtime' ? 0 : wholeQueue;
+        const priority = work.lane === 'realtime' ? 0 : 5; // holds among the jobs of one process
         await this.limiter.schedule({ weight: work.cost, priority }, async () => {});
         return { granted: true, waitMs: 0 };
-    }
-
-    async close() {
-        await this.connection.disconnect(false);
     }
 }
 

@@ -19,8 +19,6 @@ class NoLimiter {
     get backsOff() {
         return false;
     }
-
-    async close() {}
 }
 
 module.exports = { NoLimiter };

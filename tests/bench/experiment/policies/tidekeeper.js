@@ -26,9 +26,10 @@ class Tidekeeper extends NoLimiter {
             ...this.who, method: work.method, count: work.calls.length, lane: work.lane,
             max_wait_ms: longestWaitMs[work.lane], hold: true, caller: this.caller,
         });
-        if (answer.status === 200)
-            return { granted: true, askedAt, waitMs: answer.json.wait_ms, id: answer.json.grant_id,
-                     hold: answer.json.hold.id };
+        if (answer.status === 200) {
+            const { wait_ms: waitMs, grant_id: id, degraded, hold } = answer.json;
+            return { granted: true, askedAt, waitMs, id, degraded, hold: hold?.id };
+        }
         if (answer.status === 429)
             return { granted: false, retryAfterMs: answer.json.retry_after_ms };
         if (answer.status === 503)
@@ -57,8 +58,9 @@ class Tidekeeper extends NoLimiter {
         await Promise.all([this.post('report', { ...this.who, ...told, grant_id: grant.id }), this.release(grant)]);
     }
 
-    release(grant) {
-        return this.post('release', { hold: grant.hold });
+    async release(grant) {
+        if (grant.hold)
+            await this.post('release', { hold: grant.hold });
     }
 
     /** A freeze refuses everybody until it ends; no other back-off is needed. */
