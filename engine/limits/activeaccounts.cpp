@@ -10,16 +10,18 @@ namespace tidekeeper::limits {
 namespace {
 
 constexpr qint64 forgottenAfterMs = 70'000; // no slot of the last minute has anything of it then
+constexpr qint64 tidiedEveryMs = 10'000;
 constexpr qint64 fullIsToldAgainAfterMs = 60'000;
 constexpr qint64 lateMs = 2'000; // a decision may arrive this long after the second it was made in
 constexpr int mostCallers = 50;
 const QString otherCallers = u"other"_s;
 
-const std::array<QString, 3> lanes{u"realtime"_s, u"bulk"_s, u"renewal"_s};
+const std::array<QByteArray, 3> lanes{"realtime", "bulk", "renewal"};
 
 quint8 laneIndex(const QString &lane)
 {
-    const auto found = std::find(lanes.begin(), lanes.end(), lane);
+    const auto found = std::find_if(lanes.begin(), lanes.end(),
+                                    [&lane](const QByteArray &l) { return lane == QLatin1StringView(l); });
     return found == lanes.end() ? 0 : quint8(found - lanes.begin());
 }
 
@@ -76,13 +78,17 @@ void ActiveAccounts::emptied(const QByteArray &accountKey, qint64 capacityMilli,
 ActiveAccounts::Entry *ActiveAccounts::entryOf(const QByteArray &accountKey)
 {
     Part &part = m_parts[qHash(accountKey) % partCount];
-    const auto found = part.find(accountKey);
-    if (found != part.end())
-        return &*found;
-    if (m_size >= mostAccounts)
-        return nullptr;
-    ++m_size;
-    return &part[accountKey];
+    auto found = part.accounts.find(accountKey);
+    if (found == part.accounts.end()) {
+        if (m_size >= mostAccounts)
+            return nullptr;
+        ++m_size;
+        found = part.accounts.insert(accountKey, {});
+    }
+    if (!found->isNoted)
+        part.changed.append(found.key());
+    found->isNoted = true;
+    return &*found;
 }
 
 quint8 ActiveAccounts::callerIndex(const QString &caller)
@@ -92,35 +98,35 @@ quint8 ActiveAccounts::callerIndex(const QString &caller)
         return *known;
     if (m_callers.size() >= mostCallers - 1 && caller != otherCallers)
         return callerIndex(otherCallers);
-    m_callers.append(caller);
+    m_callers.append(caller.toUtf8().toPercentEncoding());
     return m_callerIndices[caller] = quint8(m_callers.size() - 1);
 }
 
-ActiveAccounts::Changes ActiveAccounts::takeChanges(int part, int most, qint64 nowMs)
+ActiveAccounts::Changes ActiveAccounts::takeChanges(int index, int most, qint64 nowMs)
 {
     Changes changes;
-    Part &accounts = m_parts[size_t(part)];
-    int taken = 0;
-    for (auto account = accounts.begin(); account != accounts.end();) {
-        Entry &entry = *account;
-        if (entry.hasNewLevel || entry.hasNewUses) {
-            if (++taken > most) {
-                changes.hasMore = true;
-                break;
-            }
-            takeFrom(account.key(), entry, nowMs, &changes);
-        } else if (nowMs - entry.decidedUs / 1000 > forgottenAfterMs) {
-            account = accounts.erase(account);
-            --m_size;
-            continue;
-        }
-        ++account;
+    Part &part = m_parts[size_t(index)];
+    for (int taken = 0; taken < most && !part.changed.isEmpty(); ++taken) {
+        const QByteArray accountKey = part.changed.takeLast();
+        Entry &entry = part.accounts[accountKey];
+        entry.isNoted = false;
+        takeFrom(accountKey, entry, nowMs, &changes);
     }
-    if (part == 0 && m_allIsNew) {
+    changes.hasMore = !part.changed.isEmpty();
+    if (!changes.hasMore && qAbs(nowMs - part.tidiedMs) >= tidiedEveryMs)
+        forgetSilent(part, nowMs);
+    if (index == 0 && m_allIsNew) {
         takeUses("*", m_all, nowMs, &changes);
         m_allIsNew = false;
     }
     return changes;
+}
+
+void ActiveAccounts::forgetSilent(Part &part, qint64 nowMs)
+{
+    part.tidiedMs = nowMs;
+    m_size -= part.accounts.removeIf(
+        [nowMs](const auto &account) { return nowMs - account->decidedUs / 1000 > forgottenAfterMs; });
 }
 
 void ActiveAccounts::takeFrom(const QByteArray &accountKey, Entry &entry, qint64 nowMs, Changes *changes)
@@ -143,11 +149,17 @@ void ActiveAccounts::takeFrom(const QByteArray &accountKey, Entry &entry, qint64
 /// Counts of a slot that is over are final: they are written once more and forgotten here.
 void ActiveAccounts::takeUses(const QByteArray &field, SlotUses &uses, qint64 nowMs, Changes *changes) const
 {
-    QHash<qint64, std::vector<Use>> bySlot;
-    for (const SlotUse &use : uses)
-        bySlot[use.slot].push_back({lanes[use.lane], m_callers[use.caller], use.units, use.calls});
-    for (auto slot = bySlot.cbegin(); slot != bySlot.cend(); ++slot)
-        changes->usesBySlot[slot.key()] << field << toText(*slot);
+    const auto isOfSlot = [](qint64 slot) { return [slot](const SlotUse &use) { return use.slot == slot; }; };
+    for (auto first = uses.cbegin(); first != uses.cend(); ++first) {
+        if (std::any_of(uses.cbegin(), first, isOfSlot(first->slot)))
+            continue; // written with an earlier one of its slot
+        QByteArray text;
+        for (auto use = first; use != uses.cend(); ++use) {
+            if (use->slot == first->slot)
+                appendUse(&text, lanes[use->lane], m_callers[use->caller], use->units, use->calls);
+        }
+        changes->usesBySlot[first->slot] << field << text;
+    }
     const auto isOver = [nowMs](const SlotUse &use) { return use.slot < slotOf(nowMs - lateMs); };
     uses.erase(std::remove_if(uses.begin(), uses.end(), isOver), uses.end());
 }

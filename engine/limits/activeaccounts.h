@@ -3,6 +3,7 @@
 
 #include "limits/uses.h"
 
+#include <QtCore/QByteArrayList>
 #include <QtCore/QHash>
 #include <QtCore/QVarLengthArray>
 
@@ -39,7 +40,7 @@ public:
     struct Changes {
         QByteArrayList index; ///< score (ms), account in base64url, score, …
         QHash<qint64, QByteArrayList>
-            usesBySlot; ///< account in base64url, toText(uses), …; of all accounts: "*"
+            usesBySlot; ///< account in base64url, its uses as text, …; of all accounts: "*"
         bool hasMore = false; ///< ask for this part again
     };
     /// Changes of at most `most` accounts of one part since they were last taken; forgets who was silent for a minute.
@@ -62,13 +63,20 @@ private:
         qint64 fullAtMs = 0;
         qint64 indexedFullAtMs = 0; ///< as Redis was told …
         qint64 indexedAtMs = 0; ///< … then; 0 = never
+        bool isNoted = false; ///< in Part::changed
         bool hasNewLevel = false;
         bool hasNewUses = false;
         SlotUses uses;
     };
-    using Part = QHash<QByteArray, Entry>;
+    struct Part {
+        QHash<QByteArray, Entry> accounts;
+        QByteArrayList changed; ///< those that have something new, each once
+        qint64 tidiedMs = 0;
+    };
 
+    /// The account, noted as changed; null when there are too many.
     Entry *entryOf(const QByteArray &accountKey);
+    void forgetSilent(Part &part, qint64 nowMs);
     quint8 callerIndex(const QString &caller);
     void takeFrom(const QByteArray &accountKey, Entry &entry, qint64 nowMs, Changes *changes);
     void takeUses(const QByteArray &field, SlotUses &uses, qint64 nowMs, Changes *changes) const;
@@ -78,7 +86,7 @@ private:
     SlotUses m_all; ///< of all accounts
     bool m_allIsNew = false;
     QHash<QString, quint8> m_callerIndices;
-    QStringList m_callers;
+    QByteArrayList m_callers; ///< percent-encoded
 };
 
 } // namespace tidekeeper::limits

@@ -38,16 +38,13 @@ std::vector<Use> greatestFirst(std::vector<Use> uses)
 
 } // namespace
 
-QByteArray toText(const std::vector<Use> &uses)
+void appendUse(QByteArray *text, const QByteArray &lane, const QByteArray &encodedCaller, qint64 units,
+               qint64 calls)
 {
-    QByteArray text;
-    for (const Use &use : uses) {
-        if (!text.isEmpty())
-            text += ';';
-        text += use.lane.toLatin1() + ' ' + use.caller.toUtf8().toPercentEncoding() + ' '
-            + QByteArray::number(use.units) + ' ' + QByteArray::number(use.calls);
-    }
-    return text;
+    if (!text->isEmpty())
+        text->append(';');
+    text->append(lane).append(' ').append(encodedCaller).append(' ');
+    text->append(QByteArray::number(units)).append(' ').append(QByteArray::number(calls));
 }
 
 std::vector<Use> usesFrom(const QByteArray &text)

@@ -26,7 +26,8 @@ inline qint64 slotOf(qint64 nowMs)
 }
 
 /// "realtime sync 120 3;bulk import 40 1": lane, caller (percent-encoded), units, calls.
-QByteArray toText(const std::vector<Use> &uses);
+void appendUse(QByteArray *text, const QByteArray &lane, const QByteArray &encodedCaller, qint64 units,
+               qint64 calls);
 std::vector<Use> usesFrom(const QByteArray &text); ///< what cannot be read is left out
 
 /// Adds up what several slots and engines counted.

@@ -187,7 +187,10 @@ void TestActiveAccounts::forgetsWhoIsSilent()
 void TestActiveAccounts::usesSurviveTheirText()
 {
     const QString odd = u"a;b c|%é"_s;
-    const auto uses = usesFrom(toText({{u"bulk"_s, odd, 7, 1}, {u"realtime"_s, {}, 5, 2}}) + ";broken;");
+    decide(start, {.units = 7, .lane = u"bulk"_s, .caller = odd});
+    decide(start, {.units = 2});
+    decide(start, {.units = 3});
+    const auto uses = usesFrom(takeAll(*m_active, start).uses.value(slotOf(start)).value("YQ") + ";broken;");
     QCOMPARE(uses.size(), size_t(2));
     QCOMPARE(uses[0].caller, odd);
     QCOMPARE(uses[0].lane, u"bulk"_s);
