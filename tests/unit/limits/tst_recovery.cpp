@@ -228,7 +228,7 @@ void TestRecovery::whatStaysSoEndsWithTheDeadline()
     const qint64 startMs = scene.clock.monotonicMs();
     QCOMPARE(scene.acquire(quick).status.code, u"limiter_unavailable"_s);
     const qint64 tookMs = scene.clock.monotonicMs() - startMs;
-    QVERIFY2(tookMs >= 140 && tookMs < 200, QByteArray::number(tookMs));
+    QVERIFY2(tookMs >= 140 && tookMs < 500, QByteArray::number(tookMs));
 }
 
 QTEST_GUILESS_MAIN(TestRecovery)
