@@ -328,9 +328,9 @@ local function refilledBetween(bucket, level, carry, fromUs, toUs, refill, capac
     return level, carry
 end
 
--- Why a freeze refuses a call of this cost, in ms to ask again; nil when it does not. `asProbe` when it may pass as
--- the one call that finds out whether the API answers again.
-local function frozenForMs(freeze, cost, nowUs)
+-- For how many ms a freeze refuses calls; nil when it does not. `asProbe` when a call that is charged passes as the one
+-- that finds out whether the API answers again.
+local function frozenForMs(freeze, nowUs)
     if not freeze.frozen then
         return nil
     end
@@ -338,7 +338,7 @@ local function frozenForMs(freeze, cost, nowUs)
         return ceil((freeze.untilUs - nowUs) / 1000)
     end
     if freeze.probeUs == 0 then
-        freeze.asProbe = cost > 0
+        freeze.asProbe = true
         return nil
     end
     if nowUs < freeze.probeUs + PROBE_US then

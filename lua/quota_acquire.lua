@@ -62,11 +62,11 @@ local function placeFreeInMs(key, places, nowUs)
 end
 
 -- The longest of the waits that freezes impose, and who imposes it.
-local function frozenBy(request, account, project, nowUs)
+local function frozenBy(account, project, nowUs)
     local refusedBy, longestMs = nil, 0
     for name, bucket in pairs({ account_frozen = account, project_frozen = project }) do
         for _, freeze in ipairs(bucket.freezes or {}) do
-            local ms = frozenForMs(freeze, request.cost, nowUs)
+            local ms = frozenForMs(freeze, nowUs)
             if ms and ms > longestMs then
                 refusedBy, longestMs = name, ms
             end
@@ -109,7 +109,7 @@ local function decide(request, policy, limits, account, project, nowUs)
         end
     end
     if account.care or project.care then
-        local frozen, frozenMs = frozenBy(request, account, project, nowUs)
+        local frozen, frozenMs = frozenBy(account, project, nowUs)
         if frozenMs > retryAfterMs then
             refusedBy, retryAfterMs = frozen, frozenMs
         end
