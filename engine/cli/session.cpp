@@ -61,14 +61,15 @@ Result<QJsonObject> Session::get(const QString &path, const QUrlQuery &query)
     return api ? (*api)->call("GET", path, query) : fail(api.error());
 }
 
-Result<QJsonObject> Session::send(const QByteArray &method, const QString &path, const QJsonObject &body)
+Result<QJsonObject> Session::send(const QByteArray &method, const QString &path, const QJsonObject &body,
+                                  const QUrlQuery &query)
 {
     const Result<ApiClient *> api = client();
     if (!api)
         return fail(api.error());
     const QByteArray bytes =
         body.isEmpty() ? QByteArray() : QJsonDocument(body).toJson(QJsonDocument::Compact);
-    return (*api)->call(method, path, {}, bytes);
+    return (*api)->call(method, path, query, bytes);
 }
 
 Result<QJsonObject> Session::sendLines(const QString &path, const QByteArray &lines)

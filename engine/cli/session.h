@@ -34,7 +34,8 @@ public:
     bool json = false;
 
     Result<QJsonObject> get(const QString &path, const QUrlQuery &query = {});
-    Result<QJsonObject> send(const QByteArray &method, const QString &path, const QJsonObject &body = {});
+    Result<QJsonObject> send(const QByteArray &method, const QString &path, const QJsonObject &body = {},
+                             const QUrlQuery &query = {});
     Result<QJsonObject> sendLines(const QString &path, const QByteArray &lines); ///< application/x-ndjson
 
     void print(const QString &text); ///< standard output

@@ -116,6 +116,7 @@ QJsonObject limiterView(const LimiterState &state, const QString &readProblem)
     const QJsonObject effective = state.effective();
     for (auto setting = effective.begin(); setting != effective.end(); ++setting)
         view[setting.key()] = setting.value();
+    view[u"changed"_s] = state.stored;
     view[u"sources"_s] = sources(state);
     view[u"consequences"_s] = consequences();
     view[u"warnings"_s] = QJsonArray::fromStringList(warnings(state, effective, readProblem));

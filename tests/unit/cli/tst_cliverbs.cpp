@@ -95,11 +95,19 @@ void TestCliVerbs::asksAndShows_data()
         u"POST /api/v1/accounts/renew {\"dry_run\":true,\"filter\":{\"expiring_within\":\"2d\"}}"_s,
         {u"12 accounts match (dry run: none was queued)"_s});
     row("limiter show", u"limiter show"_s,
-        R"({"name": "gmail", "projects": {"default": {"preset": "gmail-2026", "account_capacity": 360,
-            "account_refill_per_minute": 5450, "project_capacity": 72000, "project_refill_per_minute": 1090000,
-            "enforce": true, "fail_open": false, "warnings": ["Too much."]}}})",
+        R"({"name": "gmail", "enforce": true, "fail_open": false, "send_slack": 2500, "bulk_reserve": 0.5,
+            "projects": {"default": {"preset": "gmail-2026", "account_capacity": 360, "day_action": "warn",
+                                     "warnings": ["Too much."]}},
+            "sources": {"enforce": "default", "fail_open": "operator", "send_slack": "file", "bulk_reserve": "default",
+                        "projects": {"default": {"account_capacity": "preset", "day_action": "file"}}},
+            "overrides": [{"account": "kim@example.com", "project": "default", "account_capacity": 1000,
+                           "account_refill_per_minute": 5450, "bulk_reserve": 0.25, "slots": 3, "warnings": ["Wide."]}],
+            "warnings": ["Shadow."]})",
         u"GET /api/v1/limiters/gmail"_s,
-        {u"default gmail-2026 360 5,450 72,000 1,090,000 on off"_s, u"Warning: Too much."_s});
+        {u"enforce on default"_s, u"fail_open off operator"_s, u"bulk_reserve 0.5 default"_s,
+         u"projects.default.preset gmail-2026 –"_s, u"projects.default.account_capacity 360 preset"_s,
+         u"projects.default.day_action warn file"_s, u"kim@example.com default 1,000 5,450 0.25 3"_s,
+         u"Warning: Shadow."_s, u"Warning: Too much."_s, u"Warning: kim@example.com: Wide."_s});
     row("buckets", u"buckets -q kim -n 3"_s,
         R"({"now": 1000, "projects": [{"project": "default", "level": 36000, "capacity": 72000, "pace": 0.7,
                 "frozen_until": 61000, "day": {"units": 1200, "last_24h": 3400, "forecast": null, "budget": 80000000},
