@@ -120,6 +120,7 @@ void BucketService::rememberForOutage(const AcquireCall &call, const QuotaAnswer
     Project &project = *call.project;
     const qint64 nowUs = m_clock.monotonicMs() * 1000;
     project.awaySinceMs = 0;
+    m_settlement.goOn(project);
     project.local.seen(
         call.keys.at(0),
         {answer.accountLevel, answer.accountCapacity, answer.projectLevel, answer.projectCapacity}, nowUs);

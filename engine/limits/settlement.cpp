@@ -52,8 +52,8 @@ void Settlement::send(const std::shared_ptr<Project> &project, const QByteArray 
                    [self, project, accountKey, owed](const Result<redis::Value> &answer) {
                        if (wasNotTaken(answer))
                            project->local.putBackDebt(accountKey, owed);
-                       else if (self && !self->m_next.isActive())
-                           self->m_next.start(); // for accounts that nobody asks for any more
+                       else if (self)
+                           self->goOn(*project); // for accounts that nobody asks for any more
                    });
 }
 
@@ -66,7 +66,6 @@ void Settlement::sendSome()
         for (; sent < mostAtOnce && !project->local.anyDebtor().isEmpty(); ++sent)
             send(project, project->local.anyDebtor());
     }
-    // Each answer asks for more; without one there is nobody to send it to.
 }
 
 } // namespace tidekeeper::limits

@@ -21,6 +21,13 @@ public:
             send(project, accountKey);
     }
 
+    /// Redis has decided for this project: it can be told of all the others too.
+    void goOn(const Project &project)
+    {
+        if (!project.local.anyDebtor().isEmpty() && !m_next.isActive())
+            m_next.start();
+    }
+
 private:
     bool isOpen() const;
     void send(const std::shared_ptr<Project> &project, const QByteArray &accountKey);

@@ -307,16 +307,22 @@ void TestWithoutRedis::grantsOfAccountsThatNobodyAsksForAreSettledToo()
 
 void TestWithoutRedis::aFullRedisIsAwayAndSettledWith()
 {
+    QJsonObject wide = policy();
+    wide[u"project_refill_per_minute"_s] = 600'000;
+    QVERIFY(publish(wide).ok());
     acquire(ann, 10);
     m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"1"_s});
     const Answered granted = acquire(ann, 100);
     QVERIFY(granted.answer.granted && granted.answer.degraded);
     QVERIFY(acquire(ann, 100).answer.degraded);
     QVERIFY(isBack()); // an error reply is an answer: no breaker
+    QVERIFY(acquire(bea, 30).answer.degraded);
+    QTest::qWait(200); // the project's debt has refilled, the accounts' have not
     m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"0"_s});
-    const QuotaAnswer answer = acquire(ann, 0).answer;
-    QVERIFY(!answer.degraded);
-    QCOMPARE(answer.accountLevel / 1000, 150);
+    // Nobody asks for the two any more, and no connection begins: the first answer to anyone is the sign.
+    QVERIFY(!acquire(u"new@example.com"_s, 0).answer.degraded);
+    QTRY_COMPARE(levelInRedis(bea), 330);
+    QTRY_COMPARE(levelInRedis(ann), 150);
 }
 
 void TestWithoutRedis::whatWasGivenUpIsNotCharged_data()
