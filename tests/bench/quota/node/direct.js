@@ -28,7 +28,7 @@ class Worker {
 
     async run(ms) {
         this.redis.resetStatistics();
-        const { error, calls, seconds } = await new Promise((resolve, reject) => {
+        const { error, calls, seconds, cpuUs } = await new Promise((resolve, reject) => {
             this.process.once('exit', (code) => reject(new Error(`a worker ended with ${code}`)));
             this.process.once('message', resolve);
             this.process.send({ ms });
@@ -36,7 +36,7 @@ class Worker {
         this.process.removeAllListeners('exit');
         if (error)
             throw new Error(error);
-        return { perSecond: calls / seconds, redisUs: this.redis.microsecondsInScripts() / calls };
+        return { perSecond: calls / seconds, redisUs: this.redis.microsecondsInScripts() / calls, clientUs: cpuUs / calls };
     }
 }
 
@@ -52,7 +52,7 @@ async function table(redis, { accounts, rounds, slotMs }, autoPipelining) {
         return {
             id: autoPipelining ? 'direct-autopipelining' : 'direct',
             title: `One Node.js process, ioredis, 50 in flight${autoPipelining ? ', enableAutoPipelining' : ''}`,
-            columns: { perSecond: 'calls/s', redisUs: 'Redis µs per call', ratio: 'tidekeeper ÷ this' },
+            columns: { perSecond: 'calls/s', redisUs: 'Redis µs per call', clientUs: 'Node.js µs per call', ratio: 'tidekeeper ÷ this' },
             rows: contenders.map(({ key, name }) => ({ key, name, ...results.get(key),
                 ratio: tidekeeper / results.get(key).perSecond.median })),
         };

@@ -2,7 +2,7 @@
 'use strict';
 
 // One contender in a process of its own: for each message {ms} it asks for so long, 50 in flight, about random
-// accounts, and answers {calls, seconds}.
+// accounts, and answers {calls, seconds, cpuUs}.
 const Redis = require('ioredis');
 const { contenders } = require('./contenders');
 
@@ -16,6 +16,7 @@ const addresses = Array.from({ length: Number(accounts) }, (_, i) => `user${i}@e
 async function run(ms) {
     const start = performance.now();
     const end = start + ms;
+    const before = process.cpuUsage();
     let calls = 0;
     const consumer = async () => {
         while (performance.now() < end) {
@@ -24,7 +25,8 @@ async function run(ms) {
         }
     };
     await Promise.all(Array.from({ length: inFlight }, consumer));
-    return { calls, seconds: (performance.now() - start) / 1000 };
+    const { user, system } = process.cpuUsage(before);
+    return { calls, seconds: (performance.now() - start) / 1000, cpuUs: user + system };
 }
 
 process.on('message', async ({ ms }) => {
