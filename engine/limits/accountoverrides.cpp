@@ -128,10 +128,14 @@ void AccountOverrides::list(Own &project)
 
 void AccountOverrides::sendSome(Own &project)
 {
-    while (project.underWay.size() < mostUnderWay && !project.toDo.empty()) {
-        const auto next = project.toDo.extract(project.toDo.begin());
-        if (project.underWay.insert(next.key()).second)
-            send(project, next.key(), next.mapped());
+    for (auto next = project.toDo.begin(); next != project.toDo.end();) {
+        if (project.underWay.size() >= mostUnderWay)
+            return;
+        const bool isFree =
+            project.underWay.insert(next->first).second; // else after the one that is under way
+        if (isFree)
+            send(project, next->first, next->second);
+        next = isFree ? project.toDo.erase(next) : std::next(next);
     }
 }
 
