@@ -25,9 +25,8 @@ struct Range {
     const QUrl url;
     const QByteArray token;
     QList<Shot> &shots;
-    std::function<void(int)> between;
+    std::atomic<int> &answered;
     qsizetype next = 0;
-    int answered = 0;
     QEventLoop loop{nullptr};
 };
 
@@ -92,10 +91,7 @@ private:
     void ended()
     {
         m_shot = nullptr;
-        ++m_range.answered;
-        if (m_range.between)
-            m_range.between(m_range.answered);
-        if (m_range.answered == m_range.shots.size())
+        if (++m_range.answered == m_range.shots.size())
             m_range.loop.quit();
     }
 
@@ -109,9 +105,9 @@ private:
 } // namespace
 
 void shoot(const QString &engineUrl, const QByteArray &token, QList<Shot> &shots, int inFlight,
-           const std::function<void(int)> &between)
+           std::atomic<int> &answered)
 {
-    Range range{QUrl(engineUrl), token, shots, between};
+    Range range{QUrl(engineUrl), token, shots, answered};
     QTimer::singleShot(giveUpMs, &range.loop, &QEventLoop::quit);
     std::vector<std::unique_ptr<Gun>> guns;
     for (int i = 0; i < std::min<qsizetype>(inFlight, shots.size()); ++i)

@@ -5,7 +5,7 @@
 #include <QtCore/QList>
 #include <QtCore/QString>
 
-#include <functional>
+#include <atomic>
 
 namespace tidekeeper::faults {
 
@@ -20,9 +20,9 @@ struct Shot {
 };
 
 /// Sends all shots of `shots`, at most `inFlight` at a time, each on a kept-alive connection, and fills them in. Ends
-/// when all are answered or after 30 s. between: called after each answer with how many there are.
+/// when all are answered or after 30 s. `answered` counts along, for another thread to see.
 void shoot(const QString &engineUrl, const QByteArray &token, QList<Shot> &shots, int inFlight,
-           const std::function<void(int answered)> &between = {});
+           std::atomic<int> &answered);
 
 /// The time that `share` (0 … 1) of the shots stayed below, in ms.
 double percentileMs(const QList<Shot> &shots, double share);

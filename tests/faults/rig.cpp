@@ -91,9 +91,21 @@ QList<Shot> Rig::shotsAtOneAccount(int count, int cost)
     return QList<Shot>(count, {.account = account, .cost = cost});
 }
 
-void Rig::shoot(QList<Shot> &shots, int inFlight, const std::function<void(int)> &between)
+void Rig::shoot(QList<Shot> &shots, int inFlight, const std::function<void(int)> &meanwhile)
 {
-    faults::shoot(m_product.engineUrl, m_product.adminToken, shots, inFlight, between);
+    std::atomic<int> answered = 0;
+    if (!meanwhile) {
+        faults::shoot(m_product.engineUrl, m_product.adminToken, shots, inFlight, answered);
+        return;
+    }
+    const std::unique_ptr<QThread> load(QThread::create(
+        [&] { faults::shoot(m_product.engineUrl, m_product.adminToken, shots, inFlight, answered); }));
+    load->start();
+    int told = 0;
+    while (!load->wait(1)) {
+        while (told < answered)
+            meanwhile(++told);
+    }
 }
 
 Shot Rig::ask()

@@ -38,7 +38,8 @@ public:
     QList<Shot> newShots(int count);
     /// As many at one account.
     QList<Shot> shotsAtOneAccount(int count, int cost);
-    void shoot(QList<Shot> &shots, int inFlight, const std::function<void(int)> &between = {});
+    /// meanwhile: called with 1, 2, 3 … answers, beside the load, which it does not hold up.
+    void shoot(QList<Shot> &shots, int inFlight, const std::function<void(int answered)> &meanwhile = {});
     /// One request; as shoot().
     Shot ask();
 

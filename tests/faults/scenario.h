@@ -22,7 +22,7 @@ struct Scenario {
     bool mayCut = false; ///< a charge may have been executed although its answer never came
 
     std::function<void(Rig &)> begin;
-    std::function<void(Rig &, int answered)> during = {}; ///< after each answer of the load
+    std::function<void(Rig &, int answered)> during = {}; ///< with 1, 2, 3 … answers of the load
     std::function<void(Rig &)> end;
 };
 

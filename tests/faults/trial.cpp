@@ -128,10 +128,10 @@ Trial run(const Scenario &scenario, const Switches &switches, const Effort &effo
 
     QList<Shot> load = rig.newShots(effort.acquires);
     scenario.begin(rig);
-    rig.shoot(load, effort.inFlight, [&](int answered) {
-        if (scenario.during)
-            scenario.during(rig, answered);
-    });
+    std::function<void(int)> meanwhile;
+    if (scenario.during)
+        meanwhile = [&](int answered) { scenario.during(rig, answered); };
+    rig.shoot(load, effort.inFlight, meanwhile);
     count(load, trial);
     trial.p50Ms = percentileMs(load, 0.5);
     trial.p99Ms = percentileMs(load, 0.99);
