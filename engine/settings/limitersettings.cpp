@@ -143,6 +143,7 @@ void LimiterSettings::bringOverrides(const QString &limiter, LimiterState &state
     if (rows == state.overrideRows && policies == state.overridePolicies)
         return;
 
+    const bool isNew = rows != state.overrideRows;
     state.takeOverrides(limiter, rows, policies);
     QMap<QString, limits::AccountOverrides::Wanted> wanted;
     qsizetype misfits = state.strayOverrides.size();
@@ -157,7 +158,8 @@ void LimiterSettings::bringOverrides(const QString &limiter, LimiterState &state
     if (misfits > 0)
         log::warning(logName, u"Limits of single accounts that do not fit have no effect."_s,
                      {{u"limiter"_s, limiter}, {u"accounts"_s, misfits}});
-    Q_EMIT changed(limiter);
+    if (isNew)
+        Q_EMIT changed(limiter);
 }
 
 QCoro::Task<Result<>> LimiterSettings::change(QString limiter, QJsonObject patch, QString actor)
