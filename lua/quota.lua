@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 5
+-- build: 6
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -154,6 +154,7 @@ end
 local function parsePolicy(compiled)
     local f = numbersOf(compiled)
     local policy = {
+        compiled = compiled,
         enforce = f[2] ~= 0,
         keyTtlMs = f[3],
         slots = f[5],
@@ -166,10 +167,18 @@ local function parsePolicy(compiled)
     return remember(compiled, policy)
 end
 
--- An account's own limits replace the policy's at once: its bucket was brought up to date when they were set.
-local function parseOverride(compiled, line, policy)
+-- An account's limits: its own, when the policy has a line of them, replace the policy's at once, because its bucket
+-- was brought up to date when they were set.
+local function accountLimits(policy, line)
+    if not line then
+        return policy.account
+    end
+    local name = policy.compiled .. '|' .. line
+    if parsed[name] then
+        return parsed[name]
+    end
     local f = numbersOf(line)
-    return remember(compiled .. '|' .. line, {
+    return remember(name, {
         capacity = f[1], refill = f[2], reserve = f[3], published = policy.account.published, slots = f[4],
         previousCapacity = f[1], previousRefill = f[2], changedUs = 0, ttlMs = ttlMs(f[1], f[2], policy.keyTtlMs),
     })
@@ -178,7 +187,7 @@ end
 -- The policy and the account's limits; nil and the error to answer when there is no policy that can be read.
 local function readPolicy(key, accountKey)
     local lines = call('HMGET', key, 'compiled', accountKey)
-    local compiled, own = lines[1], lines[2]
+    local compiled = lines[1]
     if not compiled then
         return nil, redis.error_reply('TKPOLICY no policy is published under this key')
     end
@@ -189,10 +198,7 @@ local function readPolicy(key, accountKey)
         end
         policy = parsePolicy(compiled)
     end
-    if own then
-        return policy, parsed[compiled .. '|' .. own] or parseOverride(compiled, own, policy)
-    end
-    return policy, policy.account
+    return policy, accountLimits(policy, lines[2])
 end
 
 -- Buckets -----------------------------------------------------------------------------------------------------------

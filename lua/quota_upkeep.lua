@@ -194,10 +194,21 @@ local function rowOf(bucket, limits, nowUs, offsetUs)
     return row
 end
 
-local function accountRow(scope, member, project, serverUs)
-    local key = scope.prefix .. 'account:' .. member
-    local policy, limits = readPolicy(scope.policyKey, key)
-    local account = readBucket(key)
+-- The members' limits, in their order.
+local function limitsOfMembers(scope, policy, members)
+    local keys = {}
+    for i, member in ipairs(members) do
+        keys[i] = scope.prefix .. 'account:' .. member
+    end
+    local lines, limits = #keys > 0 and call('HMGET', scope.policyKey, unpack(keys)) or {}, {}
+    for i = 1, #keys do
+        limits[i] = accountLimits(policy, lines[i])
+    end
+    return limits
+end
+
+local function accountRow(scope, member, policy, limits, project, serverUs)
+    local account = readBucket(scope.prefix .. 'account:' .. member)
     local nowUs = steadyTimeUs(serverUs, account, project)
     if account.care then
         readCare(account, '')
@@ -212,20 +223,19 @@ end
 
 -- The sum of the levels below zero, from the times at which the buckets will be full: of those with limits of their
 -- own, which take longer or shorter to be, from the buckets.
-local function bookedMilli(scope, limits, project, serverUs)
-    local emptyAtMs = serverUs / 1000 + limits.capacity * 60 / limits.refill
+local function bookedMilli(scope, policy, project, serverUs)
+    local emptyAtMs = serverUs / 1000 + policy.account.capacity * 60 / policy.account.refill
     local late = call('ZREVRANGEBYSCORE', scope.activeKey, '+inf', '(' .. text(emptyAtMs), 'WITHSCORES',
         'LIMIT', '0', text(MOST_BOOKED_ACCOUNTS))
-    local keys, sum = {}, 0
+    local members, sum = {}, 0
     for i = 1, #late, 2 do
-        keys[#keys + 1] = scope.prefix .. 'account:' .. late[i]
+        members[#members + 1] = late[i]
     end
-    local own = #keys > 0 and call('HMGET', scope.policyKey, unpack(keys)) or {}
-    for i = 1, #keys do
-        if own[i] then
-            sum = sum + max(0, -accountRow(scope, late[2 * i - 1], project, serverUs)[1])
-        else
+    for i, limits in ipairs(limitsOfMembers(scope, policy, members)) do
+        if limits == policy.account then
             sum = sum + (late[2 * i] - emptyAtMs) * limits.refill / 60
+        else
+            sum = sum + max(0, -accountRow(scope, members[i], policy, limits, project, serverUs)[1])
         end
     end
     return floor(sum)
@@ -246,7 +256,7 @@ local function projectRow(scope, project, policy, serverUs)
     end
     local rest = {
         floor(used / 1000), floor(base / 1000), endUs, f[1] or '', toNumber(f[2] or 0), toNumber(f[3] or 0),
-        toNumber(f[4] or 0), bookedMilli(scope, policy.account, project, serverUs),
+        toNumber(f[4] or 0), bookedMilli(scope, policy, project, serverUs),
     }
     for i, value in ipairs(rest) do
         row[7 + i] = value
@@ -289,8 +299,8 @@ local function levels(keys, args, serverUs)
         return unreadable
     end
     local project, rows = readProject(keys[1]), {}
-    for i, member in ipairs(members) do
-        rows[i] = accountRow(scope, member, project, serverUs)
+    for i, limits in ipairs(limitsOfMembers(scope, policy, members)) do
+        rows[i] = accountRow(scope, members[i], policy, limits, project, serverUs)
     end
     local total = call('ZCARD', scope.activeKey)
     return { serverUs, projectRow(scope, project, policy, serverUs), total, rows }

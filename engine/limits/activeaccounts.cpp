@@ -106,11 +106,10 @@ ActiveAccounts::Changes ActiveAccounts::takeChanges(int index, int most, qint64 
 {
     Changes changes;
     Part &part = m_parts[size_t(index)];
+    noteThoseOfThePastSlot(part, slotOf(nowMs - lateMs));
     for (int taken = 0; taken < most && !part.changed.isEmpty(); ++taken) {
         const QByteArray accountKey = part.changed.takeLast();
-        Entry &entry = part.accounts[accountKey];
-        entry.isNoted = false;
-        takeFrom(accountKey, entry, nowMs, &changes);
+        takeFrom(accountKey, part, nowMs, &changes);
     }
     changes.hasMore = !part.changed.isEmpty();
     if (!changes.hasMore && qAbs(nowMs - part.tidiedMs) >= tidiedEveryMs)
@@ -122,6 +121,24 @@ ActiveAccounts::Changes ActiveAccounts::takeChanges(int index, int most, qint64 
     return changes;
 }
 
+void ActiveAccounts::noteThoseOfThePastSlot(Part &part, qint64 slot)
+{
+    if (part.slot == slot)
+        return;
+    part.slot = slot;
+    for (const QByteArray &accountKey : std::as_const(part.afterSlot)) {
+        const auto entry = part.accounts.find(accountKey);
+        if (entry == part.accounts.end())
+            continue;
+        entry->isAfterSlot = false;
+        entry->hasNewUses = true;
+        if (!entry->isNoted)
+            part.changed.append(accountKey);
+        entry->isNoted = true;
+    }
+    part.afterSlot.clear();
+}
+
 void ActiveAccounts::forgetSilent(Part &part, qint64 nowMs)
 {
     part.tidiedMs = nowMs;
@@ -129,8 +146,9 @@ void ActiveAccounts::forgetSilent(Part &part, qint64 nowMs)
         [nowMs](const auto &account) { return nowMs - account->decidedUs / 1000 > forgottenAfterMs; });
 }
 
-void ActiveAccounts::takeFrom(const QByteArray &accountKey, Entry &entry, qint64 nowMs, Changes *changes)
+void ActiveAccounts::takeFrom(const QByteArray &accountKey, Part &part, qint64 nowMs, Changes *changes)
 {
+    Entry &entry = part.accounts[accountKey];
     const QByteArray account = accountKey.mid(accountKey.lastIndexOf(':') + 1);
     // Who is full again by now only has to be told from time to time: there may be a great many of them.
     const bool isKnownAsFull = entry.indexedAtMs != 0 && entry.indexedFullAtMs <= nowMs
@@ -140,8 +158,16 @@ void ActiveAccounts::takeFrom(const QByteArray &accountKey, Entry &entry, qint64
         entry.indexedFullAtMs = entry.fullAtMs;
         entry.indexedAtMs = nowMs;
     }
-    if (entry.hasNewUses)
+    const auto isOfThisSlot = [&part](const SlotUse &use) { return use.slot >= part.slot; };
+    const bool canWait =
+        entry.fullAtMs <= nowMs && std::all_of(entry.uses.cbegin(), entry.uses.cend(), isOfThisSlot);
+    if (entry.hasNewUses && !canWait) {
         takeUses(account, entry.uses, nowMs, changes);
+    } else if (entry.hasNewUses && !entry.isAfterSlot) {
+        entry.isAfterSlot = true;
+        part.afterSlot.append(accountKey);
+    }
+    entry.isNoted = false;
     entry.hasNewLevel = false;
     entry.hasNewUses = false;
 }

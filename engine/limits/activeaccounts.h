@@ -12,7 +12,8 @@
 namespace tidekeeper::limits {
 
 /// What this engine saw of the accounts of one project in the last minute: when each bucket will be full, and what was
-/// granted to which lane and caller. Memory only; LevelIndex brings the changes to Redis once a second. Its work per
+/// granted to which lane and caller. Memory only; LevelIndex brings the changes to Redis once a second; what accounts
+/// whose bucket is full again used, which may be a great many, once in ten seconds. Its work per
 /// decision is one look-up in a hash. Times are the server's.
 class ActiveAccounts {
 public:
@@ -64,6 +65,7 @@ private:
         qint64 indexedFullAtMs = 0; ///< as Redis was told …
         qint64 indexedAtMs = 0; ///< … then; 0 = never
         bool isNoted = false; ///< in Part::changed
+        bool isAfterSlot = false; ///< in Part::afterSlot
         bool hasNewLevel = false;
         bool hasNewUses = false;
         SlotUses uses;
@@ -71,14 +73,17 @@ private:
     struct Part {
         QHash<QByteArray, Entry> accounts;
         QByteArrayList changed; ///< those that have something new, each once
+        QByteArrayList afterSlot; ///< full ones, whose uses are told when the present slot is over
+        qint64 slot = 0;
         qint64 tidiedMs = 0;
     };
 
     /// The account, noted as changed; null when there are too many.
     Entry *entryOf(const QByteArray &accountKey);
+    static void noteThoseOfThePastSlot(Part &part, qint64 slot);
     void forgetSilent(Part &part, qint64 nowMs);
     quint8 callerIndex(const QString &caller);
-    void takeFrom(const QByteArray &accountKey, Entry &entry, qint64 nowMs, Changes *changes);
+    void takeFrom(const QByteArray &accountKey, Part &part, qint64 nowMs, Changes *changes);
     void takeUses(const QByteArray &field, SlotUses &uses, qint64 nowMs, Changes *changes) const;
 
     std::array<Part, partCount> m_parts;
