@@ -79,6 +79,7 @@ Error refusal(const QuotaAnswer &answer)
                           {{u"granted"_s, false},
                            {u"retry_after_ms"_s, answer.retryAfterMs},
                            {u"refused_by"_s, answer.refusedBy},
+                           {u"degraded"_s, answer.degraded},
                            {u"cost"_s, answer.cost}});
 }
 

@@ -25,6 +25,7 @@ void config(Rig &rig, const QString &name, const QString &value)
 Scenario stopped()
 {
     return {.name = u"stopped"_s,
+            .opensBreaker = true,
             .begin = [](Rig &rig) { rig.redis().stop(); },
             .end = [](Rig &rig) { rig.redis().start(); }};
 }
@@ -32,6 +33,7 @@ Scenario stopped()
 Scenario sigstop()
 {
     return {.name = u"sigstop"_s,
+            .opensBreaker = true,
             .begin = [](Rig &rig) { rig.redis().pause(); },
             .end = [](Rig &rig) { rig.redis().resume(); }};
 }
@@ -40,6 +42,7 @@ Scenario sigstop()
 Scenario silentPeer()
 {
     return {.name = u"silent-peer"_s,
+            .opensBreaker = true,
             .usesProxy = true,
             .begin = [](Rig &rig) { rig.proxy().setMode(RedisProxy::Mode::Silent); },
             .end =
@@ -53,6 +56,7 @@ Scenario silentPeer()
 Scenario unroutable()
 {
     return {.name = u"unroutable"_s,
+            .opensBreaker = true,
             .needsNamespace = true,
             .begin = [](Rig &) { ip(u"addr del "_s + namespaceAddress + u"/32 dev lo"_s); },
             .end = [](Rig &) { ip(u"addr add "_s + namespaceAddress + u"/32 dev lo"_s); }};

@@ -17,6 +17,7 @@ struct Scenario {
 
     QString name;
     Kind kind = Kind::Away;
+    bool opensBreaker = false; ///< Redis does not answer at all, so that callers soon no longer ask it
     bool usesProxy = false;
     bool needsNamespace = false; ///< changes addresses of the network, which it has for itself
     bool mayCut = false; ///< a charge may have been executed although its answer never came
