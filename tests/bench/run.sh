@@ -42,6 +42,8 @@ name=${1:-}
 [ -n "$name" ] && [ -f "$here/$name/main.js" ] || usage
 need node nodejs
 need redis-server redis-server
+[ "$name" != quota ] || need wrk wrk
+ulimit -n "$(ulimit -Hn)" # for a thousand connections and more
 
 if [ -z "${TIDEKEEPER_BUILD:-}" ]; then
     export TIDEKEEPER_BUILD=$root/build/release

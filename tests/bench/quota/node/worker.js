@@ -8,9 +8,9 @@ const { contenders } = require('./contenders');
 
 const inFlight = 50;
 const [name, port, accounts, autoPipelining] = process.argv.slice(2);
-const redis = new Redis({ host: '127.0.0.1', port: Number(port), enableAutoPipelining: autoPipelining === 'true',
-    enableOfflineQueue: true });
+const redis = new Redis({ host: '127.0.0.1', port: Number(port), enableAutoPipelining: autoPipelining === 'true' });
 const ask = contenders[name](redis);
+const expected = name !== 'tidekeeper-refusal';
 const addresses = Array.from({ length: Number(accounts) }, (_, i) => `user${i}@example.com`);
 
 async function run(ms) {
@@ -20,7 +20,9 @@ async function run(ms) {
     let calls = 0;
     const consumer = async () => {
         while (performance.now() < end) {
-            await ask(addresses[Math.floor(Math.random() * addresses.length)]);
+            const answer = await ask(addresses[Math.floor(Math.random() * addresses.length)]);
+            if (answer?.granted === !expected)
+                throw new Error(`an unexpected answer: ${JSON.stringify(answer)}`);
             ++calls;
         }
     };
