@@ -61,4 +61,4 @@ function print(result, json) {
         console.log(markdown(table));
 }
 
-module.exports = { figure, print };
+module.exports = { figure, markdown, print };
