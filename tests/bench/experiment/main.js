@@ -64,6 +64,8 @@ function resultOf({ main, faults, fidelity }, given, where) {
         settings: { minutes: given.minutes, consumers: 10, seed: 1 },
         tables: [experimentTable(rows), ...(scenes.length ? [faultsTable(scenes)] : []), fidelityTable(fidelity)],
         figures: goals(rows, scenes), policies: rows, faults: scenes, fidelity,
+        series: policies.map(({ name }) =>
+            ({ policy: name, points: slidingMinute(main, name), waits: realtimeWaits(main, name) })),
     };
 }
 
@@ -74,14 +76,9 @@ async function run() {
     const seen = await runScenes(given, programs); // when that throws, the programs' logs stay
     await programs.stop();
     const result = resultOf(seen, given, where);
-    if (given.document) {
-        const names = policies.map(({ name }) => name);
-        log(`written to ${writeDocument(result, {
-            minutes: names.map((policy) => ({ policy, points: slidingMinute(seen.main, policy) })),
-            waits: names.map((policy) => ({ policy, waits: realtimeWaits(seen.main, policy) })),
-        })}`);
-    }
     print(result, given.json);
+    if (given.document)
+        log(`written to ${writeDocument(result)}`);
     if (given.smoke)
         checkComplete(result);
 }

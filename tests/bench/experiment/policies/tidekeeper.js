@@ -6,9 +6,14 @@ const { now } = require('../time');
 const { NoLimiter } = require('./none');
 
 const validMs = 2000; // a grant that was not used this long after its wait is given back
-const recheckAfterMs = 1000; // whoever comes later than this asks whether a freeze has begun
+const recheckAfterMs = 250; // whoever comes later than this asks whether a freeze has begun
+const placeRetryMs = 500; // a place comes back when a call ends, long before the lease that is told
 const longestWaitMs = { realtime: 5000, bulk: 1000 };
 const unavailableRetryMs = 1000;
+
+function retryAfterMs({ refused_by: refusedBy, retry_after_ms: told }) {
+    return refusedBy === 'concurrency' ? Math.min(told, placeRetryMs) : told;
+}
 
 /** Tidekeeper over HTTP with everything a good consumer does: waits as told, holds a place, reports every answer. */
 class Tidekeeper extends NoLimiter {
@@ -31,7 +36,7 @@ class Tidekeeper extends NoLimiter {
             return { granted: true, askedAt, waitMs, id, degraded, hold: hold?.id };
         }
         if (answer.status === 429)
-            return { granted: false, retryAfterMs: answer.json.retry_after_ms };
+            return { granted: false, retryAfterMs: retryAfterMs(answer.json) };
         if (answer.status === 503)
             return { granted: false, retryAfterMs: unavailableRetryMs };
         throw new Error(`acquire was answered by ${answer.status}: ${answer.body}`);

@@ -37,8 +37,8 @@ function whereAndWhen({ machine: m, versions, settings }) {
         + `${settings.minutes} minutes after the first, everything at the same time.`;
 }
 
-/** Writes the tables and drawings; `drawn` holds the series of the plots. */
-function writeDocument(result, drawn) {
+/** Writes the tables and drawings of a whole result, as --json prints it; returns the folder. */
+function writeDocument(result) {
     const [experiment, faults, fidelity] = result.tables.map((table) => markdown(table).replace('###', '##'));
     const { windowMs, calls } = result.fidelity.scale;
     const values = { windowS: windowMs / 1000, calls: calls.toLocaleString('en-US') };
@@ -51,9 +51,9 @@ function writeDocument(result, drawn) {
     fs.mkdirSync(folder, { recursive: true });
     const write = (name, content) => fs.writeFileSync(path.join(folder, name), content);
     write('quota-experiment.md', `${parts.map((part) => part.trim()).join('\n\n')}\n`);
-    write('quota-experiment-minute.svg', slidingMinutes(drawn.minutes));
+    write('quota-experiment-minute.svg', slidingMinutes(result.series));
     write('quota-experiment-refused.svg', refusals(result.policies));
-    write('quota-experiment-waits.svg', waits(drawn.waits));
+    write('quota-experiment-waits.svg', waits(result.series));
     return folder;
 }
 
