@@ -7,6 +7,7 @@
 #   --rounds N    how often each contender runs; medians are of these
 #   --json        print the results as one JSON object
 #   --smoke       everything once and very short: shows that it works, not how fast
+#   --minutes N, --document   of the experiment: see README.md
 #
 # TIDEKEEPER_BUILD      a build folder to use; default: build/release, built now
 # TIDEKEEPER_BENCH_NPM  where peers from npm are installed; default: tidekeeper-bench in the user's cache folder
@@ -17,7 +18,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 usage() {
-    sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     printf '\nNames: %s\n' "$(cd "$here" && ls -d */main.js | xargs -n 1 dirname | tr '\n' ' ')"
     exit 2
 }

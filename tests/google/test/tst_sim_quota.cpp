@@ -2,7 +2,7 @@
 #include "google/gmail/gmailapi.h"
 #include "google/quota/meter.h"
 #include "google/quota/preset.h"
-#include "google/simulator.h"
+#include "google/test/simbench.h"
 
 #include <QtTest/QTest>
 
@@ -28,6 +28,7 @@ private Q_SLOTS:
     void refusalsAreChargedOnlyWhenTold();
     void steadyUseAtTheLimitIsNeverRefused();
     void noMinuteEverExceedsTheLimit();
+    void oneMailboxInTwoProjectsHasTwoOfEachLimit();
     void costs_data();
     void costs();
     void everyServedMethodHasACost();
@@ -151,6 +152,33 @@ void TestSimQuota::noMinuteEverExceedsTheLimit()
     QVERIFY(user.refused > 0);
     QVERIFY(user.minute.worst() <= 6'000);
     QVERIFY(user.burst.worst() <= 3'000);
+}
+
+/// What one project used up, all three limits of it, leaves the other one's calls on the same mailbox alone.
+void TestSimQuota::oneMailboxInTwoProjectsHasTwoOfEachLimit()
+{
+    SimBench bench;
+    bench.control("accounts", {{u"emails"_s, QJsonArray{u"a@example.com"_s}}, {u"project_id"_s, u"other"_s}});
+    World &world = bench.sim.world;
+    const auto one = world.findUser(u"a@example.com"_s, u"sim-project"_s);
+    const auto other = world.findUser(u"a@example.com"_s, u"other"_s);
+    QVERIFY(one->mailbox == other->mailbox);
+    one->usage.inFlight = 10;
+    QCOMPARE(bench.gmail("GET", u"profile"_s).status, 429);
+    one->usage.inFlight = 0;
+    const qint64 now = world.clock.monotonicUs();
+    for (const Verdict used : {Verdict::Admitted, Verdict::UserBurst})
+        QVERIFY(admit(one->usage, one->project->usage, 3'000, published, now) == used);
+    bench.advanceMs(20'000);
+    const qint64 later = world.clock.monotonicUs();
+    for (const Verdict used : {Verdict::Admitted, Verdict::UserMinute})
+        QVERIFY(admit(one->usage, one->project->usage, 3'000, published, later) == used);
+    QCOMPARE(bench.gmail("GET", u"profile"_s).status, 403);
+
+    QVERIFY(admit(other->usage, other->project->usage, 3'000, published, later) == Verdict::Admitted);
+    QCOMPARE(other->usage.refused, 0);
+    QCOMPARE(other->project->usage.units, 3'000);
+    QCOMPARE(one->project->usage.units, 6'000);
 }
 
 void TestSimQuota::costs_data()
