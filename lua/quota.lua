@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 6
+-- build: 7
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -28,6 +28,7 @@ local PACE_STEP = 50 -- by which a pace rises each minute
 local SLOWEST_PACE_DIVISOR = 4 -- a refusal slows a bucket down to a quarter of its refill
 local MOST_DEBT_MS = 30000 -- of refill: the longest booking
 local MOST_MARKS = 30 -- of a project's last day
+local NO_DAY = { 0, 0 }
 
 local LANES = { realtime = true, bulk = true, renewal = true }
 
@@ -203,9 +204,8 @@ end
 
 -- Buckets -----------------------------------------------------------------------------------------------------------
 
--- A bucket as it was last written, without a level when there is none: it is full then.
-local function readBucket(key)
-    local f = call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care')
+-- A bucket as it was last written, without a level when there is none: it is full then. f: its fields.
+local function bucketOf(key, f)
     local level = f[1] and toNumber(f[1])
     return {
         key = key, level = level, carry = level and toNumber(f[2]), atUs = level and toNumber(f[3]) or 0, hour = f[4],
@@ -213,9 +213,17 @@ local function readBucket(key)
     }
 end
 
--- By how much the server's clock was set back so far.
+local function readAccount(key)
+    return bucketOf(key, call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care'))
+end
+
+-- With what it used so far, with its day: what it had used when that began, and when it ends; and by how much the
+-- server's clock was set back.
 local function readProject(key)
-    local project = readBucket(key)
+    local f = call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care', 'used_milli', 'day')
+    local project = bucketOf(key, f)
+    project.used = toNumber(f[6] or 0)
+    project.day = f[7] and (parsed[f[7]] or remember(f[7], numbersOf(f[7]))) or NO_DAY
     if project.care then
         project.clockOffsetUs = toNumber(call('HGET', key, 'clock_offset_us') or 0)
     end
@@ -243,9 +251,25 @@ local function hourOf(limits, serverUs)
     return limits.hourText
 end
 
--- Writes a level; in each hour that a bucket is used its life is prolonged once.
+-- The text of a time, of which a call writes the same more than once.
+local lastTimeUs, lastTimeText
+
+local function timeText(us)
+    if us ~= lastTimeUs then
+        lastTimeUs, lastTimeText = us, text(us)
+    end
+    return lastTimeText
+end
+
+-- Writes a level, and of a project what was used; in each hour that a bucket is used its life is prolonged once.
 local function writeLevel(bucket, limits, nowUs, serverUs)
-    call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us', text(nowUs))
+    if bucket.used then
+        call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us',
+            timeText(nowUs), 'used_milli', text(bucket.used))
+    else
+        call('HSET', bucket.key, 'level_milli', text(bucket.level), 'carry', text(bucket.carry), 'at_us',
+            timeText(nowUs))
+    end
     if bucket.hour ~= hourOf(limits, serverUs) then
         bucket.hour = limits.hourText
         call('HSET', bucket.key, 'format', FORMAT, 'hour', bucket.hour)

@@ -21,7 +21,7 @@ end
 
 -- The account's and the project's bucket as they are now, with what else holds for calls of this family; and now.
 local function readBuckets(keys, policy, limits, family, serverUs)
-    local account, project = readBucket(keys[1]), readProject(keys[2])
+    local account, project = readAccount(keys[1]), readProject(keys[2])
     local nowUs = steadyTimeUs(serverUs, account, project)
     if nowUs > serverUs + project.clockOffsetUs then
         keepClockOffset(project, nowUs, serverUs, policy.project.ttlMs)
@@ -42,9 +42,8 @@ local function dayRefusesForMs(request, day, project, nowUs)
     if request.lane == 'renewal' or (day.action == 1 and request.lane ~= 'bulk') then
         return 0
     end
-    local f = call('HMGET', project.key, 'used_milli', 'day_base_milli', 'day_end_us')
-    local used, base, endUs = toNumber(f[1] or 0), toNumber(f[2] or 0), toNumber(f[3] or 0)
-    if nowUs >= endUs or used - base + request.cost <= day.budget then
+    local base, endUs = project.day[1], project.day[2]
+    if nowUs >= endUs or project.used - base + request.cost <= day.budget then
         return 0
     end
     return ceil((endUs - nowUs) / 1000)
@@ -151,27 +150,26 @@ end
 
 -- Notes what was used up to each hour, for a rolling day, and where the day began.
 local function turnTheHour(project, day, nowUs)
-    local f = call('HMGET', project.key, 'marks', 'used_milli', 'day_end_us')
-    local marks, used = {}, toNumber(f[2] or 0)
-    for mark in string.gmatch(f[1] or '', '%S+') do
+    local marks = {}
+    for mark in string.gmatch(call('HGET', project.key, 'marks') or '', '%S+') do
         if nowUs - toNumber(string.match(mark, '^%d+')) <= DAY_US + HOUR_US then
             marks[#marks + 1] = mark
         end
     end
-    marks[#marks + 1] = text(nowUs) .. ':' .. text(floor(used / 1000))
+    marks[#marks + 1] = text(nowUs) .. ':' .. text(floor(project.used / 1000))
     call('HSET', project.key, 'marks', table.concat(marks, ' ', max(1, #marks - MOST_MARKS + 1)))
-    if nowUs >= toNumber(f[3] or 0) then
-        call('HSET', project.key, 'day_base_milli', text(used), 'day_end_us', text(dayEndUs(day, nowUs)))
+    if nowUs >= project.day[2] then
+        call('HSET', project.key, 'day', text(project.used) .. ' ' .. text(dayEndUs(day, nowUs)))
     end
 end
 
--- Writes the project's level and counts what it used more, or less, than before.
+-- Writes the project's level and what it used more, or less, than before.
 local function writeProject(project, policy, usedMilli, nowUs, serverUs)
     if project.hour ~= hourOf(policy.project, serverUs) then
         turnTheHour(project, policy.day, nowUs)
     end
+    project.used = max(0, project.used + usedMilli)
     writeLevel(project, policy.project, nowUs, serverUs)
-    call('HINCRBY', project.key, 'used_milli', text(usedMilli))
 end
 
 local function takeFromProject(cost, project, policy, nowUs, serverUs)
@@ -319,6 +317,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 6 end,
+    callback = function() return 7 end,
     flags = { 'no-writes' },
 }

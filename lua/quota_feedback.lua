@@ -214,8 +214,7 @@ local function refund(keys, args, serverUs)
     end
     account.level, project.level = account.level + accountBack, project.level + projectBack
     writeLevel(account, limits, nowUs, serverUs)
-    local used = toNumber(call('HGET', project.key, 'used_milli') or 0)
-    writeProject(project, policy, -min(cost, used), nowUs, serverUs)
+    writeProject(project, policy, -cost, nowUs, serverUs)
     return { 1, accountBack, projectBack, '', serverUs }
 end
 

@@ -208,7 +208,7 @@ local function limitsOfMembers(scope, policy, members)
 end
 
 local function accountRow(scope, member, policy, limits, project, serverUs)
-    local account = readBucket(scope.prefix .. 'account:' .. member)
+    local account = readAccount(scope.prefix .. 'account:' .. member)
     local nowUs = steadyTimeUs(serverUs, account, project)
     if account.care then
         readCare(account, '')
@@ -248,14 +248,13 @@ local function projectRow(scope, project, policy, serverUs)
     end
     advance(project, policy.project, nowUs)
     local row = rowOf(project, policy.project, nowUs, project.clockOffsetUs)
-    local f = call('HMGET', project.key, 'marks', 'refused_units', 'refused_calls', 'clock_steps', 'used_milli',
-        'day_base_milli', 'day_end_us')
-    local used, base, endUs = toNumber(f[5] or 0), toNumber(f[6] or 0), toNumber(f[7] or 0)
+    local f = call('HMGET', project.key, 'marks', 'refused_units', 'refused_calls', 'clock_steps')
+    local base, endUs = project.day[1], project.day[2]
     if nowUs >= endUs then
-        base, endUs = used, dayEndUs(policy.day, nowUs)
+        base, endUs = project.used, dayEndUs(policy.day, nowUs)
     end
     local rest = {
-        floor(used / 1000), floor(base / 1000), endUs, f[1] or '', toNumber(f[2] or 0), toNumber(f[3] or 0),
+        floor(project.used / 1000), floor(base / 1000), endUs, f[1] or '', toNumber(f[2] or 0), toNumber(f[3] or 0),
         toNumber(f[4] or 0), bookedMilli(scope, policy, project, serverUs),
     }
     for i, value in ipairs(rest) do
