@@ -9,7 +9,9 @@ const commands = JSON.parse(process.env.TIDEKEEPER_EXAMPLE_DRIVERS);
 const all = new Set();
 const languages = Object.keys(commands);
 
-/** An example at work in a process of its own. Every call answers {ok}, {refusedBy, retryAfterMs} or {error}, and tookMs. */
+const longestMs = 40_000; // beyond it an example hangs
+
+/** An example in a process of its own. A call answers {ok}, {refusedBy, retryAfterMs} or {error}; and tookMs. */
 class Consumer {
     static async open(language, url, options = {}) {
         const consumer = new Consumer(language);
@@ -38,7 +40,11 @@ class Consumer {
     call(op, fields) {
         const id = ++this.count;
         return new Promise((resolve) => {
-            this.waiting.set(id, resolve);
+            const timer = setTimeout(() => resolve({ error: `${op}: no answer`, tookMs: longestMs }), longestMs);
+            this.waiting.set(id, (answer) => {
+                clearTimeout(timer);
+                resolve(answer);
+            });
             this.process.stdin.write(`${JSON.stringify({ id, op, ...fields })}\n`);
         });
     }
@@ -63,6 +69,7 @@ class Consumer {
     close() {
         all.delete(this);
         this.process.stdin.end();
+        setTimeout(() => this.process.kill('SIGKILL'), 5000).unref();
         return this.ended;
     }
 }

@@ -37,12 +37,15 @@ test(`20 callers in each of ${languages.join(', ')}`, async () => {
         Consumer.open(language, redis.url, { commandTimeoutMs: 10_000 })));
     await Promise.all(consumers.map((consumer) => consumer.acquire(account, { cost: 0 })));
     const untilMs = performance.now() + runMs;
-    const grants = (await Promise.all(consumers.map((consumer) => Promise.all(Array.from({ length: callers },
-        (_, i) => caller(consumer, account, untilMs, i % 2 ? { cost: 20 } : { cost: 10, lane: 'bulk', maxWaitMs: 1500 })))))).flat(2);
+    const asks = [{ cost: 20 }, { cost: 10, lane: 'bulk', maxWaitMs: 1500 }];
+    const running = consumers.flatMap((consumer) => Array.from({ length: callers },
+        (_, i) => caller(consumer, account, untilMs, asks[i % 2])));
+    const grants = (await Promise.all(running)).flat();
     await Promise.all(consumers.map((consumer) => consumer.close()));
 
     assert(grants.every(({ degraded }) => !degraded));
-    const sent = grants.map(({ cost, waitMs, grantUs }) => ({ cost, atMs: grantUs / 1000 + waitMs })).sort((a, b) => a.atMs - b.atMs);
+    const sent = grants.map(({ cost, waitMs, grantUs }) => ({ cost, atMs: grantUs / 1000 + waitMs }))
+        .sort((a, b) => a.atMs - b.atMs);
     // Every window, by the server's clock: capacity + refill. A wait is rounded up to a millisecond.
     sent.forEach((first, i) => {
         let units = 0;

@@ -65,7 +65,8 @@ public final class GmailQuota implements AutoCloseable {
         public static Ask of(String method, int count) {
             if (!COSTS.containsKey(method))
                 throw new IllegalArgumentException("The cost of " + method + " is not known: use Ask.units().");
-            return new Ask((long) COSTS.get(method) * count, method.endsWith(".send") ? "mail_sending" : "", "realtime", 0);
+            String family = method.endsWith(".send") ? "mail_sending" : "";
+            return new Ask((long) COSTS.get(method) * count, family, "realtime", 0);
         }
 
         public static Ask units(long cost) {
@@ -89,6 +90,10 @@ public final class GmailQuota implements AutoCloseable {
         double capacity, reserve, perMs, level, at, owed, frozenUntil;
     }
 
+    private static final Pattern OUR_FAULT =
+            Pattern.compile("^(TKPOLICY|NOPERM|NOAUTH|WRONGPASS)|Function not found|user executing the script");
+    private static final String RATE_REASON =
+            "\"(user_?rate_?limit_?exceeded|rate_?limit_?exceeded|quotaExceeded|dailyLimitExceeded)\"";
     private static final int MOST_BUCKETS = 10_000; // remembered for the time without Redis
 
     private final RedisClient redis;
@@ -100,9 +105,11 @@ public final class GmailQuota implements AutoCloseable {
             return size() > MOST_BUCKETS;
         }
     };
-    private volatile double[] accountLimits = {360_000, 5450, 180_000}; // capacity, refill, reserve: until they are read
+    // Capacity, refill and reserve: until they are read.
+    private volatile double[] accountLimits = {360_000, 5450, 180_000};
     private volatile double[] projectLimits = {72e6, 1_090_000, 14.4e6};
-    private volatile double askAgainAt, limitsReadAt = -1e9, serverUs = Double.NaN; // serverUs: what to add to our clock
+    private volatile double askAgainAt, limitsReadAt = -1e9;
+    private volatile double serverUs = Double.NaN; // what to add to our clock
 
     public GmailQuota(URI url, Options options) {
         this.options = options;
@@ -224,7 +231,8 @@ public final class GmailQuota implements AutoCloseable {
         Bucket account = bucket(name), project = bucket("");
         long frozenMs = (long) Math.ceil(Math.max(account.frozenUntil, project.frozenUntil) - nowMs());
         if (frozenMs > 0)
-            throw new QuotaRefused((account.frozenUntil > project.frozenUntil ? "account" : "project") + "_frozen", frozenMs, "");
+            throw new QuotaRefused(account.frozenUntil > project.frozenUntil ? "account_frozen" : "project_frozen",
+                    frozenMs, "");
         boolean bulk = ask.lane.equals("bulk");
         long accountMs = waitMs(account, ask.cost, bulk), projectMs = waitMs(project, ask.cost, bulk);
         double longestMs = bulk ? Math.min(ask.maxWaitMs, account.reserve / 2 / account.perMs) : ask.maxWaitMs;
@@ -294,7 +302,8 @@ public final class GmailQuota implements AutoCloseable {
         limitsReadAt = nowMs();
         try {
             List<String> values = redis.hmget(prefix + "policy", "account_capacity_milli", "account_refill_per_minute",
-                    "account_reserve_milli", "project_capacity_milli", "project_refill_per_minute", "project_reserve_milli");
+                    "account_reserve_milli", "project_capacity_milli", "project_refill_per_minute",
+                    "project_reserve_milli");
             if (values.contains(null))
                 return;
             double[] limits = values.stream().mapToDouble(Double::parseDouble).toArray();
@@ -311,13 +320,14 @@ public final class GmailQuota implements AutoCloseable {
 
     private List<?> call(String name, List<String> keys, Object... arguments) {
         try {
-            return (List<?>) redis.fcall("tidekeeper_" + name + "_v1", keys, Stream.of(arguments).map(String::valueOf).toList());
+            List<String> texts = Stream.of(arguments).map(String::valueOf).toList();
+            return (List<?>) redis.fcall("tidekeeper_" + name + "_v1", keys, texts);
         } catch (JedisException error) {
             String text = String.valueOf(error.getMessage());
             if (text.startsWith("TKARG"))
                 throw new IllegalArgumentException(text);
             // Somebody has to mend these; waiting for Redis does not.
-            boolean isFault = error instanceof JedisAccessControlException || text.matches("(?s)(TKPOLICY|NOPERM|NOAUTH).*|.*(Function not found|user executing the script).*");
+            boolean isFault = error instanceof JedisAccessControlException || OUR_FAULT.matcher(text).find();
             throw new QuotaRefused(isFault ? "not_published" : "unavailable", 1000, " (" + text + ")");
         }
     }
@@ -338,7 +348,8 @@ public final class GmailQuota implements AutoCloseable {
             if (lower.charAt(i) >= 'A' && lower.charAt(i) <= 'Z')
                 lower.setCharAt(i, (char) (lower.charAt(i) + 'a' - 'A'));
         }
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(lower.toString().getBytes(StandardCharsets.UTF_8));
+        byte[] bytes = lower.toString().getBytes(StandardCharsets.UTF_8);
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
     private static Map<String, Integer> costs(String table) {
@@ -359,7 +370,7 @@ public final class GmailQuota implements AutoCloseable {
             String text = body == null ? "" : body;
             Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
             headers.putAll(given == null ? Map.of() : given);
-            String reason = first("\"(user_?rate_?limit_?exceeded|rate_?limit_?exceeded|quotaExceeded|dailyLimitExceeded)\"", text);
+            String reason = first(RATE_REASON, text);
             boolean isRate = status >= 400 && status < 500 && (status == 429 || !reason.isEmpty()
                     || !first("(rate limit exceeded|quota exceeded for quota metric)", text).isEmpty());
             boolean daily = isRate && !first("(dailyLimitExceeded|PerDay|per day)", text).isEmpty();

@@ -13,6 +13,8 @@ const costs = {
     'drafts.list': 5, 'drafts.update': 15, 'drafts.send': 100,
 };
 const limitFields = ['capacity_milli', 'refill_per_minute', 'reserve_milli'];
+const ourFault = /^(TKPOLICY|NOPERM|NOAUTH|WRONGPASS)|Function not found|user executing the script/;
+const rateReason = /"(user_?rate_?limit_?exceeded|rate_?limit_?exceeded|quotaExceeded|dailyLimitExceeded)"/i;
 const mostBuckets = 10_000; // remembered for the time without Redis
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 const base64url = (text) => Buffer.from(text).toString('base64url');
@@ -103,7 +105,8 @@ class GmailQuota {
         const { name, cost, lane, maxWaitMs, family } = ask;
         this.settle(name);
         // Later than this the call has been given up, and must not be charged.
-        const deadlineUs = this.serverUs === null ? '' : Math.ceil(this.serverUs + (now + this.commandTimeoutMs) * 1000);
+        const deadlineUs = this.serverUs === null ? ''
+            : Math.ceil(this.serverUs + (now + this.commandTimeoutMs) * 1000);
         const [granted, waitMs, retryAfterMs, refusedBy, accountLevel, , projectLevel, , grantUs] =
             await this.call('acquire', this.keys(name), cost, lane, maxWaitMs, deadlineUs, family);
         this.askAgainAt = 0;
@@ -126,7 +129,7 @@ class GmailQuota {
         const [account, project] = [this.bucket(name), this.bucket('')];
         const frozenMs = Math.ceil(Math.max(account.frozenUntil, project.frozenUntil) - performance.now());
         if (frozenMs > 0)
-            throw new QuotaRefused(`${account.frozenUntil > project.frozenUntil ? 'account' : 'project'}_frozen`, frozenMs);
+            throw new QuotaRefused(account.frozenUntil > project.frozenUntil ? 'account_frozen' : 'project_frozen', frozenMs);
         const waitMs = (bucket) => {
             const floor = lane === 'bulk' ? bucket.reserve : 0;
             if (cost * 1000 * this.share > bucket.capacity - floor)
@@ -136,8 +139,10 @@ class GmailQuota {
         };
         const [accountMs, projectMs] = [waitMs(account), waitMs(project)];
         const longestMs = lane === 'bulk' ? Math.min(maxWaitMs, account.reserve / 2 / account.perMs) : maxWaitMs;
-        if (projectMs > 0 || accountMs > longestMs)
-            throw new QuotaRefused(projectMs > 0 ? 'project' : 'account', projectMs || Math.ceil(accountMs - longestMs));
+        if (projectMs > 0)
+            throw new QuotaRefused('project', projectMs);
+        if (accountMs > longestMs)
+            throw new QuotaRefused('account', Math.ceil(accountMs - longestMs));
         for (const bucket of [account, project])
             bucket.level -= cost * 1000;
         account.owed += cost * 1000;
@@ -186,8 +191,7 @@ class GmailQuota {
             if (message.startsWith('TKARG'))
                 throw new TypeError(message);
             // Somebody has to mend these; waiting for Redis does not.
-            const isFault = /^(TKPOLICY|NOPERM|NOAUTH|WRONGPASS)|Function not found|user executing the script/.test(message);
-            throw new QuotaRefused(isFault ? 'not_published' : 'unavailable', 1000, `(${message})`);
+            throw new QuotaRefused(ourFault.test(message) ? 'not_published' : 'unavailable', 1000, `(${message})`);
         }
     }
 }
@@ -204,19 +208,19 @@ function meaningOf(status, headers, body) {
     const pairs = typeof headers?.entries === 'function' ? [...headers.entries()] : Object.entries(headers ?? {});
     const header = (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1] ?? '';
     const quota = (field) => new RegExp(`"${field}"\\s*:\\s*"([^"]*)"`).exec(text)?.[1] ?? '';
-    const reason = /"(user_?rate_?limit_?exceeded|rate_?limit_?exceeded|quotaExceeded|dailyLimitExceeded)"/i.exec(text)?.[1];
+    const reason = rateReason.exec(text)?.[1];
     const isRate = status >= 400 && status < 500
         && (status === 429 || reason || /rate limit exceeded|quota exceeded for quota metric/i.test(text));
     const daily = isRate && /dailyLimitExceeded|PerDay|per day/i.test(text);
     const now = Date.parse(header('date')) || Date.now(); // theirs, so that our clock may be off
     const after = header('retry-after');
-    const told = [Date.parse(/Retry after\s+([\dT:.Z+-]+)/i.exec(text)?.[1]) - now, after * 1000, Date.parse(after) - now]
-        .find((ms) => ms > 0) ?? 0;
+    const inMessage = Date.parse(/Retry after\s+([\dT:.Z+-]+)/i.exec(text)?.[1]);
+    const told = [inMessage - now, after * 1000, Date.parse(after) - now].find((ms) => ms > 0) ?? 0;
     const hintMs = daily ? 3_600_000 : told; // one call an hour finds out whether the day is over
-    const retryAfterMs = status >= 400 && hintMs && Math.ceil(Math.min(Math.max(hintMs, 1000), 86_400_000));
+    const retryAfterMs = hintMs && status >= 400 ? Math.ceil(Math.min(Math.max(hintMs, 1000), 86_400_000)) : 0;
     if (!isRate) { // a failure of Gmail's own or a refused token says nothing about the rate
         const passed = status < 500 && ![401, 403, 408].includes(status);
-        return { verdict: passed ? 'ok' : '', rate: false, scope: '', family: '', retryAfterMs: retryAfterMs || 0, toldLimit: 0 };
+        return { verdict: passed ? 'ok' : '', rate: false, scope: '', family: '', retryAfterMs, toldLimit: 0 };
     }
     const limit = quota('quota_limit');
     const isUser = /PerUser$/.test(limit) || (!limit && !daily && /\buser\b/i.test(text));
@@ -224,7 +228,8 @@ function meaningOf(status, headers, body) {
         || (status === 403 && /^rate_?limit/i.test(reason)));
     const suffix = /\((Mail sending|Forwarding rules)\)/i.exec(text)?.[1] ?? '';
     const family = isProject ? '' : suffix.toLowerCase().replace(' ', '_');
-    const inUnits = /PerMinutePer(User|Project)$/.test(limit) && /^$|\/(default|total_query_cost)$/.test(quota('quota_metric'));
+    const inUnits = /PerMinutePer(User|Project)$/.test(limit)
+        && /^$|\/(default|total_query_cost)$/.test(quota('quota_metric'));
     const toldLimit = inUnits ? Number(quota('quota_limit_value')) || 0 : 0;
     return { verdict: 'rate', rate: true, scope: isProject ? 'project' : 'account', family, retryAfterMs, toldLimit };
 }

@@ -58,7 +58,9 @@ class GmailQuota:
                                           retry=Retry(NoBackoff(), 0), decode_responses=True)
 
     def acquire(self, account, method=None, count=1, cost=None, lane='realtime', max_wait_ms=0):
-        """Returns when Gmail may be called, within the next 2 s; else raises QuotaRefused. method: without gmail.users."""
+        """Returns when Gmail may be called, within the next 2 s; else raises QuotaRefused.
+
+        method: without gmail.users."""
         if cost is None and method in COSTS:
             cost = COSTS[method] * count
         if type(cost) is not int or cost < 0:
@@ -80,8 +82,9 @@ class GmailQuota:
         answer, name, grant = meaning_of(status, headers, body), key_name(account), grant or {}
         verdict, told_limit, rate = answer.pop('verdict'), answer.pop('told_limit'), answer['rate']
         try:
-            told = verdict and self._call('report', self._keys(name), verdict, answer['scope'], answer['family'],
-                                          answer['retry_after_ms'], grant.get('grant_us', 0), grant.get('cost', 0), told_limit)
+            told = verdict and self._call(
+                'report', self._keys(name), verdict, answer['scope'], answer['family'], answer['retry_after_ms'],
+                grant.get('grant_us', 0), grant.get('cost', 0), told_limit)
             answer['retry_after_ms'] = told[2] if rate else answer['retry_after_ms']
         except QuotaRefused as error:
             only_away(error)
@@ -239,7 +242,8 @@ def epoch_ms(text):
 
 def meaning_of(status, headers, body):
     """What an answer of Gmail says about the rate. The reason decides, which comes with 403 or 429."""
-    text = body.decode(errors='replace') if isinstance(body, bytes) else body if isinstance(body, str) else json.dumps(body)
+    text = body.decode(errors='replace') if isinstance(body, bytes) else body
+    text = text if isinstance(text, str) else json.dumps(text)
     header = {key.lower(): str(value) for key, value in dict(headers or {}).items()}.get
 
     def first(pattern):
