@@ -16,6 +16,8 @@ exec 9>"$folder/lock"
 flock 9
 
 prepare_node() {
+    reason="node or npm is not installed"
+    command -v node >/dev/null && command -v npm >/dev/null || return 1
     reason="npm ci failed"
     mkdir -p "$folder/node"
     cp "$examples"/node/* "$folder/node"
