@@ -23,9 +23,9 @@ QByteArrayList AccountLimits::arguments() const
 
 AccountOverrides::AccountOverrides(redis::RedisConnection &connection, redis::FunctionLibrary &library,
                                    Projects &projects)
-    : m_connection(connection), m_library(library), m_buckets(projects)
+    : m_connection(connection), m_library(library), m_published(projects)
 {
-    connect(&projects, &Projects::added, this, &AccountOverrides::tellLocalBuckets);
+    connect(&projects, &Projects::added, this, &AccountOverrides::bring);
     // Redis may be another one now, or may have been emptied or restored while it was away.
     connect(&connection, &redis::RedisConnection::ready, this, [this] {
         for (auto &[name, project] : m_projects)
@@ -39,29 +39,32 @@ AccountOverrides::AccountOverrides(redis::RedisConnection &connection, redis::Fu
 
 void AccountOverrides::set(const QString &limiter, const QString &project, const Wanted &wanted)
 {
-    const std::pair name(limiter, project);
-    Own &entry = m_projects.try_emplace(name, Own{.keys = Keys(limiter, project)}).first->second;
-    entry.wanted = wanted;
-    tellLocalBuckets(limiter, project);
-    compare(entry);
+    m_projects[{limiter, project}].wanted = wanted;
+    bring(limiter, project);
 }
 
-/// They hold without Redis too.
-void AccountOverrides::tellLocalBuckets(const QString &limiter, const QString &project)
+/// To Redis and to this engine's own buckets, as soon as the project is there.
+void AccountOverrides::bring(const QString &limiter, const QString &project)
 {
     const auto own = m_projects.find({limiter, project});
-    const std::shared_ptr<Project> buckets = m_buckets.find(limiter, project);
-    if (own == m_projects.end() || !buckets)
+    const std::shared_ptr<Project> published = m_published.find(limiter, project);
+    if (own == m_projects.end() || !published)
         return;
+    own->second.keys = published->keys;
     QHash<QByteArray, Policy::Scope> scopes;
+    QHash<QByteArray, QString> accounts;
     const Wanted &wanted = own->second.wanted;
     for (auto account = wanted.constBegin(); account != wanted.constEnd(); ++account) {
-        scopes.insert(own->second.keys.account(account.key()),
+        const QByteArray key = published->keys.account(account.key());
+        scopes.insert(key,
                       {.capacity = account->capacity,
                        .refillPerMinute = account->refillPerMinute,
                        .reserveMilli = account->reserveMilli});
+        accounts.insert(key, account.key());
     }
-    buckets->local.setOverrides(scopes);
+    published->local.setOverrides(scopes);
+    published->withOwnLimits = accounts;
+    compare(own->second);
 }
 
 const AccountLimits *AccountOverrides::find(const QString &limiter, const QString &project,
@@ -89,13 +92,13 @@ void AccountOverrides::beginAnew(Own &project)
 
 void AccountOverrides::compare(Own &project)
 {
-    if (!m_connection.isReady())
+    if (!project.keys || !m_connection.isReady())
         return;
     project.toDo.clear();
     for (const auto &[key, arguments] : project.known)
         project.toDo.emplace(key, QByteArrayList());
     for (auto it = project.wanted.constBegin(); it != project.wanted.constEnd(); ++it)
-        project.toDo[project.keys.account(it.key())] = it->arguments();
+        project.toDo[project.keys->account(it.key())] = it->arguments();
     std::erase_if(project.toDo, [&project](const auto &item) {
         const auto known = project.known.find(item.first);
         return known != project.known.end() && !item.second.isEmpty() && known->second == item.second;
@@ -111,19 +114,20 @@ void AccountOverrides::list(Own &project)
 {
     const QPointer<AccountOverrides> self(this);
     project.isListed = true;
-    m_connection.send({"HKEYS", project.keys.policy()}, [self, &project](const Result<redis::Value> &answer) {
-        if (!self)
-            return;
-        project.isListed = answer && !answer->isError();
-        if (!project.isListed)
-            return;
-        const QByteArray prefix = project.keys.account({});
-        for (const redis::Value &field : answer->items) {
-            if (field.text.startsWith(prefix))
-                project.known.try_emplace(field.text, somethingElse);
-        }
-        self->compare(project);
-    });
+    m_connection.send({"HKEYS", project.keys->policy()},
+                      [self, &project](const Result<redis::Value> &answer) {
+                          if (!self)
+                              return;
+                          project.isListed = answer && !answer->isError();
+                          if (!project.isListed)
+                              return;
+                          const QByteArray prefix = project.keys->anyAccount();
+                          for (const redis::Value &field : answer->items) {
+                              if (field.text.startsWith(prefix))
+                                  project.known.try_emplace(field.text, somethingElse);
+                          }
+                          self->compare(project);
+                      });
 }
 
 void AccountOverrides::sendSome(Own &project)
@@ -144,7 +148,7 @@ void AccountOverrides::send(Own &project, const QByteArray &accountKey, const QB
     project.known[accountKey] = arguments;
     const QPointer<AccountOverrides> self(this);
     m_library.call(
-        "tidekeeper_override_v1", {accountKey, project.keys.project(), project.keys.policy()}, arguments,
+        "tidekeeper_override_v1", {accountKey, project.keys->project(), project.keys->policy()}, arguments,
         [self, &project, accountKey, arguments](const Result<redis::Value> &answer) {
             if (!self)
                 return;

@@ -7,6 +7,7 @@
 #include <QtCore/QObject>
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tidekeeper::limits {
@@ -43,7 +44,7 @@ public:
 
 private:
     struct Own {
-        Keys keys;
+        std::optional<Keys> keys = {}; ///< none until the project is published
         Wanted wanted = {};
         std::map<QByteArray, QByteArrayList> known = {}; ///< by account key: in Redis, or on its way there
         std::map<QByteArray, QByteArrayList> toDo = {}; ///< empty arguments: take it back
@@ -51,7 +52,7 @@ private:
         bool isListed = false; ///< the overrides that others left in Redis are in `known`
     };
 
-    void tellLocalBuckets(const QString &limiter, const QString &project);
+    void bring(const QString &limiter, const QString &project);
     void beginAnew(Own &project);
     void compare(Own &project);
     void list(Own &project);
@@ -60,7 +61,7 @@ private:
 
     redis::RedisConnection &m_connection;
     redis::FunctionLibrary &m_library;
-    const Projects &m_buckets;
+    const Projects &m_published;
     std::map<std::pair<QString, QString>, Own> m_projects; ///< by limiter and name; never removed
 };
 

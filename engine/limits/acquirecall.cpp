@@ -65,7 +65,7 @@ QuotaAnswer AcquireCall::decision(const redis::Value &value) const
     if (answer.refusedBy == "never"_L1)
         answer.largestCost = largestCost();
     if (answer.granted)
-        answer.grantId = grantId(answer.nowUs, false);
+        answer.grantId = grantId(answer);
     if (const QByteArray place = value.items.value(decisionItems).text; !place.isEmpty()) {
         answer.holdId = holdIdOf(
             project->limiter, {project->name, project->keys.accountName(account), QString::fromUtf8(place)});
@@ -74,9 +74,11 @@ QuotaAnswer AcquireCall::decision(const redis::Value &value) const
     return answer;
 }
 
-QString AcquireCall::grantId(qint64 nowUs, bool degraded) const
+QString AcquireCall::grantId(const QuotaAnswer &answer) const
 {
-    return grantIdOf(project->limiter, {project->name, account, cost, nowUs, degraded, id});
+    const qint64 charged = answer.refusedBy.isEmpty() ? cost : 0;
+    return grantIdOf(project->limiter,
+                     {project->name, account, charged, answer.nowUs, answer.degraded, id});
 }
 
 } // namespace tidekeeper::limits

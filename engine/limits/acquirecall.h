@@ -26,7 +26,7 @@ struct AcquireCall final : QuotaCall {
     /// What the answer of Redis says; for a hold with the place.
     QuotaAnswer decision(const redis::Value &value) const;
     /// Names this charge: the same for a request that repeats its id, whichever engine it asks.
-    QString grantId(qint64 nowUs, bool degraded) const;
+    QString grantId(const QuotaAnswer &answer) const;
 
     QPointer<BucketService> service;
     QString account;

@@ -47,7 +47,7 @@ void count(Uses *uses, qint64 slot, quint8 lane, quint8 caller, qint64 units)
 
 void ActiveAccounts::decided(const Decision &decision)
 {
-    Entry *entry = entryOf(decision.accountKey);
+    Entry *entry = entryOf(decision.accountKey, decision.account);
     if (!entry || (decision.mayBeRepeated && decision.nowUs <= entry->decidedUs))
         return;
     const qint64 nowMs = decision.nowUs / 1000;
@@ -66,16 +66,23 @@ void ActiveAccounts::decided(const Decision &decision)
 }
 
 void ActiveAccounts::emptied(const QByteArray &accountKey, qint64 capacityMilli, qint64 refillPerMinute,
-                             qint64 nowUs)
+                             qint64 nowUs, const QString &account)
 {
-    if (Entry *entry = entryOf(accountKey)) {
+    if (Entry *entry = entryOf(accountKey, account)) {
         entry->decidedUs = nowUs;
         entry->fullAtMs = nowUs / 1000 + msToFill(capacityMilli, refillPerMinute);
         entry->hasNewLevel = true;
     }
 }
 
-ActiveAccounts::Entry *ActiveAccounts::entryOf(const QByteArray &accountKey)
+QString ActiveAccounts::accountOf(const QByteArray &accountKey) const
+{
+    const QHash<QByteArray, Entry> &accounts = m_parts[qHash(accountKey) % partCount].accounts;
+    const auto found = accounts.constFind(accountKey);
+    return found == accounts.constEnd() ? QString() : found->account;
+}
+
+ActiveAccounts::Entry *ActiveAccounts::entryOf(const QByteArray &accountKey, const QString &account)
 {
     Part &part = m_parts[qHash(accountKey) % partCount];
     auto found = part.accounts.find(accountKey);
@@ -88,6 +95,8 @@ ActiveAccounts::Entry *ActiveAccounts::entryOf(const QByteArray &accountKey)
     if (!found->isNoted)
         part.changed.append(found.key());
     found->isNoted = true;
+    if (found->account.isEmpty())
+        found->account = account;
     return &*found;
 }
 

@@ -32,16 +32,21 @@ public:
         qint64 grantedUnits; ///< 0 when refused
         bool refused;
         bool mayBeRepeated; ///< it had an id: the answer may be an earlier one's
+        QString account = {}; ///< for accountOf(); empty: its key tells it
     };
     void decided(const Decision &decision);
 
     /// The account's bucket was emptied by a report of a refused call.
-    void emptied(const QByteArray &accountKey, qint64 capacityMilli, qint64 refillPerMinute, qint64 nowUs);
+    void emptied(const QByteArray &accountKey, qint64 capacityMilli, qint64 refillPerMinute, qint64 nowUs,
+                 const QString &account = {});
+
+    /// As decided() or emptied() told it in the last minute; else empty.
+    QString accountOf(const QByteArray &accountKey) const;
 
     struct Changes {
-        QByteArrayList index; ///< score (ms), account in base64url, score, …
+        QByteArrayList index; ///< score (ms), account's name as in Keys, score, …
         QHash<qint64, QByteArrayList>
-            usesBySlot; ///< account in base64url, its uses as text, …; of all accounts: "*"
+            usesBySlot; ///< account's name, its uses as text, …; of all accounts: "*"
         bool hasMore = false; ///< ask for this part again
     };
     /// Changes of at most `most` accounts of one part since they were last taken; forgets who was silent for a minute.
@@ -64,6 +69,7 @@ private:
         qint64 fullAtMs = 0;
         qint64 indexedFullAtMs = 0; ///< as Redis was told …
         qint64 indexedAtMs = 0; ///< … then; 0 = never
+        QString account;
         bool isNoted = false; ///< in Part::changed
         bool isAfterSlot = false; ///< in Part::afterSlot
         bool hasNewLevel = false;
@@ -79,7 +85,7 @@ private:
     };
 
     /// The account, noted as changed; null when there are too many.
-    Entry *entryOf(const QByteArray &accountKey);
+    Entry *entryOf(const QByteArray &accountKey, const QString &account);
     static void noteThoseOfThePastSlot(Part &part, qint64 slot);
     void forgetSilent(Part &part, qint64 nowMs);
     quint8 callerIndex(const QString &caller);

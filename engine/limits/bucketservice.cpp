@@ -46,15 +46,27 @@ void BucketService::publish(const QString &limiter, const QString &project, cons
                             Reply *reply)
 {
     const Result<Policy> checked = Policy::from(policy);
-    if (checked)
-        publishNow(m_projects.take(limiter, project, *checked), reply);
-    else
+    const Result<AccountNames> names = accountNames(limiter, project, policy);
+    if (!checked)
         reply->finish(checked.error(), {});
+    else if (!names)
+        reply->finish(names.error(), {});
+    else
+        publishNow(m_projects.take(limiter, project, *checked, *names), reply);
+}
+
+/// Read once: with other names every account would have another bucket.
+Result<AccountNames> BucketService::accountNames(const QString &limiter, const QString &project,
+                                                 const QJsonObject &policy) const
+{
+    const std::shared_ptr<Project> known = m_projects.find(limiter, project);
+    return known ? known->keys.accountNames() : AccountNames::from(policy);
 }
 
 QCoro::Task<> BucketService::publishNow(std::shared_ptr<Project> project, Reply *reply)
 {
-    const QStringList warnings = project->policy.warnings(project->name);
+    const QStringList warnings =
+        project->policy.warnings(project->name) + project->keys.accountNames().warnings();
     const Result<redis::Value> answer =
         co_await m_projects.publish(project, m_clock.monotonicMs() + publishMs);
     if (answer && answer->isError())
@@ -107,10 +119,11 @@ void BucketService::decided(AcquireCall &call, const redis::Value &decision)
         m_caller.send(call.shared_from_this());
         return;
     }
+    const bool isNameEnough = call.project->keys.accountNames().tellAddresses();
     call.project->active.decided({call.keys.at(0), answer.accountLevel, answer.accountCapacity,
                                   call.project->policy.account.refillPerMinute, answer.nowUs, call.lane,
                                   call.caller, answer.granted ? call.cost : 0, !answer.granted,
-                                  call.isRepeatable});
+                                  call.isRepeatable, isNameEnough ? QString() : call.account});
     rememberForOutage(call, answer);
     finish(call, answer);
 }
@@ -169,7 +182,7 @@ QuotaAnswer BucketService::withoutRedis(const AcquireCall &call)
     // No two alike: a grant is named by it.
     answer.nowUs = m_lastDegradedUs = std::max(m_clock.nowMs() * 1000, m_lastDegradedUs + 1);
     if (answer.granted)
-        answer.grantId = call.grantId(answer.nowUs, true);
+        answer.grantId = call.grantId(answer);
     return answer;
 }
 

@@ -50,6 +50,8 @@ public:
 private:
     friend struct AcquireCall; // tells its end
 
+    Result<AccountNames> accountNames(const QString &limiter, const QString &project,
+                                      const QJsonObject &policy) const;
     QCoro::Task<> publishNow(std::shared_ptr<Project> project, Reply *reply);
     QCoro::Task<> reportTo(Reply *reply, QString limiter, QJsonObject verdict);
     void ended(AcquireCall &call, AnswerKind kind, const Result<redis::Value> &answer);

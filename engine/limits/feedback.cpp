@@ -65,8 +65,9 @@ QCoro::Task<Result<QJsonObject>> Feedback::report(QString limiter, QJsonObject j
     }
     if (verdict->rate && verdict->scope == "account"_L1) {
         const Policy::Scope &limits = (*project)->policy.account;
+        const bool isNameEnough = names.accountNames().tellAddresses();
         (*project)->active.emptied(keys.at(0), limits.capacity * 1000, limits.refillPerMinute,
-                                   answer->items[4].toInteger());
+                                   answer->items[4].toInteger(), isNameEnough ? QString() : verdict->account);
     }
     Usage &usage = m_usage[limiter];
     ++usage.reports[verdict->rate ? verdict->scope : u"ok"_s];

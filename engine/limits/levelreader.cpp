@@ -108,7 +108,8 @@ QCoro::Task<Result<QJsonObject>> LevelReader::readList(QString limiter, QString 
         const auto uses = co_await readUses(m_connection, project->keys, namesOf(*levels), nowUs / 1000);
         for (const AccountRow &row : levels->accounts) {
             const auto lanes = uses.value(row.name).lanes();
-            accounts.push_back({row.fullness(), accountJson(row, project->name, lanes)});
+            const QString account = project->accountNamed(row.name);
+            accounts.push_back({row.fullness(), accountJson(row, account, project->name, lanes)});
         }
         projectRows.append(
             projectJson(*levels, project->name, project->policy, uses.value(allAccounts).uses()));
@@ -140,7 +141,7 @@ QCoro::Task<Result<QJsonObject>> LevelReader::account(QString limiter, QString p
     const qint64 nowMs = levels->nowUs / 1000;
     const auto uses = co_await readUses(m_connection, project->keys, names, nowMs);
     const MinuteOfUses minute = uses.value(name);
-    QJsonObject json = accountJson(levels->accounts.front(), project->name, minute.lanes());
+    QJsonObject json = accountJson(levels->accounts.front(), address, project->name, minute.lanes());
     json[u"now"_s] = nowMs;
     json[u"uses"_s] = usesJson(minute.uses());
     co_return json;
@@ -213,13 +214,15 @@ QCoro::Task<Result<LevelReader::Found>> LevelReader::search(Reading project, QSt
         if (!members)
             co_return fail(u"limiter_unavailable"_s, members.error().text);
         for (const redis::Value &member : members->items) {
-            if (!Keys::accountNamed(member.text).contains(filter, Qt::CaseInsensitive)
-                || found.names.contains(member.text))
+            const QString account = project->accountNamed(member.text);
+            found.isAll = found.isAll && !account.isEmpty(); // else it cannot be searched
+            if (!account.contains(filter, Qt::CaseInsensitive) || found.names.contains(member.text))
                 continue;
             found.names.append(member.text);
-            found.isAll = found.names.size() < most;
-            if (!found.isAll)
+            if (found.names.size() >= most) {
+                found.isAll = false;
                 co_return found;
+            }
         }
         if (members->items.size() < searchedPerCall)
             co_return found;

@@ -17,7 +17,8 @@ public:
 
     /// The most drained accounts of all projects, whose address contains `filter` in any case: {"now", "projects",
     /// "buckets", "total", "complete"}. With a filter `total` is how many were found, and `complete` is false when not
-    /// all active accounts were searched: the search ends with the first `most` hits and after 100,000 accounts.
+    /// all active accounts were searched: the search ends with the first `most` hits and after 100,000 accounts, and
+    /// an account that is not known by its address (Project::accountNamed) cannot be found by a part of it.
     QCoro::Task<Result<QJsonObject>> list(QString limiter, QString filter, int most);
 
     /// One account, active or not, with "uses": what each lane and caller was granted in the last minute.

@@ -2,7 +2,6 @@
 #include "limits/levelrows.h"
 
 #include "limits/dayuse.h"
-#include "limits/keys.h"
 #include "limits/units.h"
 
 #include <QtCore/QLocale>
@@ -133,13 +132,16 @@ Result<Levels> levelsFrom(const Result<redis::Value> &answer)
     return levels;
 }
 
-QJsonObject accountJson(const AccountRow &row, const QString &project, const std::vector<Use> &lanes)
+QJsonObject accountJson(const AccountRow &row, const QString &account, const QString &project,
+                        const std::vector<Use> &lanes)
 {
     QJsonObject byLane;
     for (const Use &use : lanes)
         byLane[use.lane] = QJsonObject{{u"units"_s, use.units}, {u"calls"_s, use.calls}};
     QJsonObject json = bucketJson(row);
-    json[u"account"_s] = Keys::accountNamed(row.name);
+    json[u"account"_s] = account.isEmpty() ? QJsonValue(QJsonValue::Null) : QJsonValue(account);
+    if (account.isEmpty())
+        json[u"key"_s] = QString::fromLatin1(row.name);
     json[u"project"_s] = project;
     json[u"held"_s] = row.placesHeld;
     json[u"override"_s] = row.hasOwnLimits;

@@ -50,10 +50,11 @@ struct Levels {
 /// Failure: limiter_unavailable.
 Result<Levels> levelsFrom(const Result<redis::Value> &answer);
 
-/// {"account", "project", "level", "capacity", "refill_per_minute", "pace" (0 … 1), "frozen_until" (epoch ms or null),
+/// {"account" (null when it is not known, then with "key": its name in keys), "project", "level", "capacity", "refill_per_minute", "pace" (0 … 1), "frozen_until" (epoch ms or null),
 /// "probe", "frozen_families": [{"family", "until"}], "held", "override", "lanes": {lane: {"units", "calls"}}}. Units
 /// are rounded down.
-QJsonObject accountJson(const AccountRow &row, const QString &project, const std::vector<Use> &lanes);
+QJsonObject accountJson(const AccountRow &row, const QString &account, const QString &project,
+                        const std::vector<Use> &lanes);
 
 /// What was granted beyond what the buckets held may come on top of a project's minute: {"units", "allowed" (null: no
 /// limit is published), "warning": a sentence or null}.

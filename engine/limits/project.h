@@ -16,7 +16,19 @@ struct Project {
     Policy policy;
     ActiveAccounts active = ActiveAccounts();
     LocalBuckets local = LocalBuckets(policy);
+    QHash<QByteArray, QString> withOwnLimits = {}; ///< accounts that have an override, by key
     qint64 awaySinceMs = 0; ///< epoch ms: since when this engine decides without Redis; 0 = it does not
+
+    /// The account that has this name in keys. When the name does not tell it, only if this engine saw the account in the last
+    /// minute or it has an override; else empty.
+    QString accountNamed(const QByteArray &accountName) const
+    {
+        if (keys.accountNames().tellAddresses())
+            return keys.accountNames().accountOf(accountName);
+        const QByteArray key = keys.anyAccount() + accountName;
+        const QString seen = active.accountOf(key);
+        return seen.isEmpty() ? withOwnLimits.value(key) : seen;
+    }
 };
 
 } // namespace tidekeeper::limits

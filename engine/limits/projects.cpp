@@ -32,14 +32,15 @@ Projects::Projects(redis::RedisConnection &connection, redis::FunctionLibrary &l
     m_dayTimer.start();
 }
 
-std::shared_ptr<Project> Projects::take(const QString &limiter, const QString &name, const Policy &policy)
+std::shared_ptr<Project> Projects::take(const QString &limiter, const QString &name, const Policy &policy,
+                                        const AccountNames &names)
 {
     std::shared_ptr<Project> &project = m_all[limiter][name];
     if (project) {
         project->policy = policy;
         project->local.setPolicy(policy);
     } else {
-        project = std::make_shared<Project>(Project{limiter, name, Keys(limiter, name), policy});
+        project = std::make_shared<Project>(Project{limiter, name, Keys(limiter, name, names), policy});
         Q_EMIT added(limiter, name);
     }
     return project;

@@ -23,8 +23,9 @@ public:
     Projects(redis::RedisConnection &connection, redis::FunctionLibrary &library, const Clock &clock,
              ServerClock &serverClock);
 
-    /// The project with this policy from now on, made when it is new.
-    std::shared_ptr<Project> take(const QString &limiter, const QString &name, const Policy &policy);
+    /// The project with this policy from now on, made when it is new; only then `names` counts.
+    std::shared_ptr<Project> take(const QString &limiter, const QString &name, const Policy &policy,
+                                  const AccountNames &names = {});
 
     /// Null when there is none; an empty name means "default".
     std::shared_ptr<Project> find(const QString &limiter, const QString &name) const;

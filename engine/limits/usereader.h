@@ -11,7 +11,7 @@ namespace tidekeeper::limits {
 
 using UsesByAccount = QHash<QByteArray, MinuteOfUses>;
 
-/// What all engines were seen to grant in the last minute to these accounts (base64url; "*" = all accounts together).
+/// What all engines were seen to grant in the last minute to these accounts (names as in Keys; "*" = all accounts together).
 /// Accounts of which nothing is known have no entry. What Redis does not answer is left out.
 QCoro::Task<UsesByAccount> readUses(redis::RedisConnection &connection, Keys keys, QByteArrayList accounts,
                                     qint64 nowMs);

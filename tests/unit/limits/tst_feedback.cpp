@@ -162,6 +162,16 @@ void TestFeedback::nothingComesBackOfNothing()
     QCOMPARE(here().refund(u"mistyped"_s)["field"_L1].toString(), u"grant_id"_s);
     const QString elsewhere = grantIdOf(u"gmail"_s, {u"gone"_s, alice, 100, longAgoUs, false, {}});
     QCOMPARE(here().refund(elsewhere)["code"_L1].toString(), u"unknown_project"_s);
+
+    QJsonObject shadow = BucketScene::policy();
+    shadow[u"enforce"_s] = false;
+    QVERIFY(here().publish(shadow).ok());
+    QVERIFY(here().acquire(BucketScene::request(300)).answer.refusedBy.isEmpty());
+    const Answered refused = here().acquire(BucketScene::request(300));
+    QVERIFY(refused.answer.granted);
+    QCOMPARE(refused.answer.refusedBy, u"account"_s);
+    QCOMPARE(refused.answer.waitMs, 0);
+    QCOMPARE(here().refund(refused.answer.grantId)["reason"_L1].toString(), u"free"_s);
 }
 
 // meltylabs/melty#86: a lock-out of 15 minutes that each further call makes longer.

@@ -63,7 +63,9 @@ public:
     /// "fail_open", "enforce", and, optional: "largest_single_cost" (units that one call may cost) and
     /// "dearest_method" (one that costs so much), "local_fallback", "slots" (places to hold per account),
     /// "day_budget" (units, 0 = none), "day_action" ("warn", "refuse-bulk", "refuse"), "day_zone" (IANA),
-    /// "method_families" ({method: family}: which calls a freeze of a family concerns)} → {"warnings": [sentence, …]}.
+    /// "method_families" ({method: family}: which calls a freeze of a family concerns), "account_key" ("base64url" or
+    /// "hmac": how accounts are named in Redis) with "account_key_file" (of the HMAC's key); these two count when the
+    /// project is first published} → {"warnings": [sentence, …]}.
     /// Refused: invalid_policy with the field. [main]
     virtual void publish(const QString &limiter, const QString &project, const QJsonObject &policy,
                          Reply *reply) = 0;
