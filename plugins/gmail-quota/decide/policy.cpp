@@ -43,6 +43,8 @@ QJsonObject policyOf(const QJsonObject &section, const ProjectQuota &quota)
     policy[u"largest_single_cost"_s] = dearest.cost;
     policy[u"dearest_method"_s] = dearest.method;
     policy[u"method_families"_s] = methodFamilies();
+    for (const QString &key : {u"account_key"_s, u"account_key_file"_s})
+        policy[key] = section[key];
     return policy;
 }
 

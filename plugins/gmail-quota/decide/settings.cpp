@@ -41,6 +41,17 @@ constexpr Key keys[] = {
     {"slots"_L1, Key::Kind::Number, 10, 1, 1'000},
 };
 
+/// Texts that count at the start only: with other names every account would have another bucket.
+struct StartKey {
+    QLatin1StringView name;
+    QLatin1StringView fallback;
+};
+
+constexpr StartKey startKeys[] = {
+    {"account_key"_L1, "base64url"_L1},
+    {"account_key_file"_L1, ""_L1},
+};
+
 constexpr auto projectsKey = "projects"_L1;
 constexpr auto operators = "operator"_L1;
 
@@ -77,6 +88,15 @@ Status checkNames(const QJsonObject &changes, const QStringList &known)
             return unknownKey(key, known);
     }
     return Status::success();
+}
+
+void takeFromFile(const QJsonObject &section, QLatin1StringView name, const QJsonValue &fallback,
+                  Settings *settings)
+{
+    const QJsonValue value = section[name];
+    const bool given = !value.isUndefined() && value != fallback;
+    settings->section[name] = given ? value : fallback;
+    settings->sources[name] = given ? "file"_L1 : "default"_L1;
 }
 
 /// Projects that have no number of places of their own take the section's.
@@ -144,6 +164,13 @@ Status adjustProjects(const QJsonValue &changes, Settings *settings)
 
 Status adjustSection(const QJsonObject &changes, Settings *settings)
 {
+    for (const StartKey &key : startKeys) {
+        if (changes.contains(key.name)) {
+            return badValue(key.name,
+                            u"changes only at start: set it in the configuration file of all engines and "
+                            "restart them together."_s);
+        }
+    }
     QStringList known{projectsKey};
     for (const Key &key : keys)
         known.append(key.name);
@@ -164,12 +191,10 @@ Status adjustSection(const QJsonObject &changes, Settings *settings)
 
 Status settingsOf(const QJsonObject &section, const QJsonObject &projects, Settings *settings)
 {
-    for (const Key &key : keys) {
-        const QJsonValue value = section[key.name];
-        const bool given = !value.isUndefined() && value != key.defaultValue();
-        settings->section[key.name] = given ? value : key.defaultValue();
-        settings->sources[key.name] = given ? "file"_L1 : "default"_L1;
-    }
+    for (const Key &key : keys)
+        takeFromFile(section, key.name, key.defaultValue(), settings);
+    for (const StartKey &key : startKeys)
+        takeFromFile(section, key.name, QString(key.fallback), settings);
     for (auto project = projects.begin(); project != projects.end(); ++project) {
         ProjectQuota quota;
         if (const Status status = quotaOf(project.key(), project->toObject(), &quota); !status.ok())

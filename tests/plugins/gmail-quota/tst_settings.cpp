@@ -15,6 +15,7 @@ class TestSettings : public QObject {
 private Q_SLOTS:
     void policyOfTheDefaults();
     void sourcesOfTheConfiguration();
+    void namesOfAccountsComeFromTheFile();
     void operatorsWin();
     void whatIsLeftOutReturnsToTheFile();
     void placesOfAProject();
@@ -69,6 +70,8 @@ void TestSettings::policyOfTheDefaults()
         {u"largest_single_cost"_s, 100},
         {u"dearest_method"_s, policy["dearest_method"_L1]},
         {u"method_families"_s, policy["method_families"_L1]},
+        {u"account_key"_s, u"base64url"_s},
+        {u"account_key_file"_s, QString()},
     };
     QCOMPARE(policy, expected);
     QCOMPARE(settings.projects[u"default"_s].costs.cost(policy["dearest_method"_L1].toString()),
@@ -105,6 +108,19 @@ void TestSettings::sourcesOfTheConfiguration()
     QCOMPARE(project["preset"_L1].toString(), u"gmail-legacy"_s);
     QCOMPARE(project["warnings"_L1].toArray(), QJsonArray{u"Mind the gap."_s});
     QVERIFY(!project.contains("method_families"_L1));
+}
+
+void TestSettings::namesOfAccountsComeFromTheFile()
+{
+    Settings settings =
+        configured({{u"account_key"_s, u"hmac"_s}, {u"account_key_file"_s, u"/etc/names.key"_s}});
+    QCOMPARE(settings.sources["account_key"_L1].toString(), u"file"_s);
+    const Status status = adjust({{u"account_key"_s, u"base64url"_s}}, &settings);
+    QVERIFY2(status.text.contains(u"changes only at start"_s), qPrintable(status.text));
+    QVERIFY(adjust({{u"enforce"_s, false}}, &settings).ok()); // other changes leave them
+    const QJsonObject policy = policyOf(settings.section, settings.projects[u"old"_s]);
+    QCOMPARE(policy["account_key"_L1].toString(), u"hmac"_s);
+    QCOMPARE(policy["account_key_file"_L1].toString(), u"/etc/names.key"_s);
 }
 
 void TestSettings::operatorsWin()
@@ -184,6 +200,9 @@ void TestSettings::refusedChangesChangeNothing_data()
     section("unknown", u"fail_opened"_s, true);
     section("enabled is not ours", u"enabled"_s, false);
     section("projects", u"projects"_s, 7);
+    section("only at start", u"account_key"_s, u"hmac"_s);
+    section("only at start, as it is", u"account_key"_s, u"base64url"_s);
+    section("file only at start", u"account_key_file"_s, u"/etc/names.key"_s);
 
     const auto project = [](const char *name, const QString &path, const QJsonValue &limits,
                             const QString &where = u"old"_s) {
