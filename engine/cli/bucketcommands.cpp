@@ -123,10 +123,12 @@ void printAccounts(Session &session, const QJsonArray &accounts, qint64 nowMs)
     for (const QJsonValue &value : accounts) {
         const QJsonObject account = value.toObject();
         const QString own = account["override"_L1].toBool() ? u"*"_s : QString();
-        table.add({account["account"_L1].toString(), account["project"_L1].toString(),
-                   units(account["level"_L1]), units(account["capacity"_L1]) + own, fullness(account),
-                   pace(account), frozen(account, nowMs), lane(account, "realtime"_L1),
-                   lane(account, "bulk"_L1), units(account["held"_L1])});
+        // Who it is may be hidden: then the name of its key.
+        const QString who = account["account"_L1].toString(account["key"_L1].toString());
+        table.add({who, account["project"_L1].toString(), units(account["level"_L1]),
+                   units(account["capacity"_L1]) + own, fullness(account), pace(account),
+                   frozen(account, nowMs), lane(account, "realtime"_L1), lane(account, "bulk"_L1),
+                   units(account["held"_L1])});
     }
     session.print(u'\n' + table.text());
 }
