@@ -287,7 +287,7 @@ local function acquire(keys, args, serverUs, withPlace)
             call('HSET', account.key, 'booked_until_us', text(untilUs))
         end
     end
-    answer = { granted and 1 or 0, granted and waitMs or 0, granted and 0 or retryAfterMs, refusedBy or '',
+    answer = { granted and 1 or 0, refusedBy and 0 or waitMs, granted and 0 or retryAfterMs, refusedBy or '',
         account.level, limits.capacity, project.level, policy.project.capacity, serverUs }
     if withPlace then
         local leaseUs = waitMs * 1000 + SLOT_LEASE_US

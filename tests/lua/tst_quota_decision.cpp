@@ -341,6 +341,7 @@ void TestQuotaDecision::shadowModeGrantsAndChargesNothing()
     QuotaDecision decision = m_redis.at(t0, QuotaAsk(100));
     QVERIFY(decision.granted);
     QCOMPARE(decision.refusedBy, QByteArray("account"));
+    QCOMPARE(decision.waitMs, 0);
     QCOMPARE(decision.retryAfterMs, 0);
     QCOMPARE(decision.accountLevel, 0);
     decision = m_redis.at(t0, QuotaAsk(361));
