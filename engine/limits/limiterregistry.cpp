@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "limits/limiterregistry.h"
 
+#include "core/account.h"
+#include "limits/grantid.h"
 #include "limits/quotacheck.h"
 
 #include <algorithm>
@@ -44,6 +46,9 @@ void LimiterRegistry::grantUngoverned(const QString &limiter, const QuotaRequest
     answer.granted = true;
     answer.degraded = true;
     answer.cost = checked.cost;
+    // Nothing was charged; the name is there for whoever reports or gives back every grant.
+    answer.grantId =
+        grantIdOf(limiter, {checked.project, core::normalizedEmail(checked.account), 0, 0, true, checked.id});
     reply->finish(Status::success(), answer);
 }
 

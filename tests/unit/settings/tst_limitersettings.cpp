@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators change is checked whole, kept, audited and in force; what no longer fits stops nothing.
+#include "limits/grantid.h"
 #include "settings/fakelimiter.h"
 #include "settings/limiterview.h"
 #include "store/journal.h"
@@ -269,6 +270,7 @@ void TestLimiterSettings::switchedOffIsGrantedUnasked()
     QVERIFY(answer.granted);
     QVERIFY(answer.degraded);
     QCOMPARE(answer.cost, 0);
+    QCOMPARE(limits::grantFrom(u"gmail"_s, answer.grantId)->account, request.account);
     QCOMPARE(m_side->limiter.asked, 0);
     QCOMPARE(m_side->registry.ungoverned().value({u"gmail"_s, u"bulk"_s}), 1);
     QCOMPARE(view()["enabled"_L1], QJsonValue(false));
