@@ -42,10 +42,10 @@ struct Side {
         publish();
     }
 
-    void publish()
+    void publish(const QString &project = u"default"_s)
     {
         bool done = false;
-        buckets.publish(u"gmail"_s, u"default"_s, policy,
+        buckets.publish(u"gmail"_s, project, policy,
                         whenDone(&connection, [&](const Status &, const QJsonObject &) { done = true; }));
         if (!QTest::qWaitFor([&] { return done; }, 10'000))
             qFatal("publish() was not answered");
@@ -85,6 +85,7 @@ private Q_SLOTS:
     void init() { m_server.cli({u"flushall"_s}); }
 
     void areSetChangedAndTakenBack();
+    void waitForTheirProject();
     void holdForTheFirstCallAfterRedisWasEmptied();
     void anotherPolicyKeepsThem();
     void whatIsDecidedWithoutRedisArrivesLater();
@@ -124,6 +125,18 @@ void TestAccountOverrides::areSetChangedAndTakenBack()
     QTRY_COMPARE(stored(kim), QByteArray());
     QCOMPARE(stored(lee), QByteArray("10000 60 5000 3"));
     QVERIFY(side.acquire(kim, 0).accountCapacity == 360'000);
+}
+
+void TestAccountOverrides::waitForTheirProject()
+{
+    Side side(m_server.url());
+    side.overrides.set(u"gmail"_s, u"later"_s, {{kim, small}});
+    side.overrides.retry();
+    side.publish(u"later"_s);
+    const Keys keys(u"gmail"_s, u"later"_s);
+    QTRY_COMPARE(
+        m_server.cli({u"hget"_s, QString::fromLatin1(keys.policy()), QString::fromLatin1(keys.account(kim))}),
+        QByteArray("10000 60 5000 3"));
 }
 
 /// A project's policy and the limits of its accounts are lost together; the call that finds it out is decided by both.

@@ -82,6 +82,7 @@ private Q_SLOTS:
     void grantsAndPlacesFindTheirWayBack();
     void listsWhomTheEngineKnows();
     void showsOneAccountByItsAddress();
+    void overridesUnderOldNamesAreTakenBack();
     void theKeyIsReadOnce();
     void aBadFileIsNoPolicy();
     void redisNeverSeesAnAddress();
@@ -213,6 +214,23 @@ void TestHiddenAccounts::showsOneAccountByItsAddress()
     QVERIFY(shown);
     QCOMPARE((*shown)["account"_L1].toString(), alice);
     QVERIFY((*shown)["level"_L1].toInt() < 170);
+}
+
+/// They were written before the accounts were hidden.
+void TestHiddenAccounts::overridesUnderOldNamesAreTakenBack()
+{
+    const AccountOverrides::Wanted wanted{
+        {kim, {.capacity = 300, .refillPerMinute = 60, .reserveMilli = 5'000, .places = 3}}};
+    const QString policyKey = u"tk:{hidden:default}:policy"_s;
+    {
+        TestEngine before(m_server.url(), BucketScene::policy());
+        before.overrides.set(u"hidden"_s, u"default"_s, wanted);
+        QTRY_VERIFY(m_server.cli({u"hkeys"_s, policyKey}).contains(kimInBase64));
+    }
+    TestEngine after(m_server.url(), hidden(m_keyFile));
+    after.overrides.set(u"hidden"_s, u"default"_s, wanted);
+    QTRY_VERIFY(!m_server.cli({u"hkeys"_s, policyKey}).contains(kimInBase64));
+    QCOMPARE(after.acquire(BucketScene::request(301, kim)).refusedBy, u"never"_s);
 }
 
 void TestHiddenAccounts::theKeyIsReadOnce()
