@@ -77,8 +77,7 @@ QuotaAnswer AcquireCall::decision(const redis::Value &value) const
 QString AcquireCall::grantId(const QuotaAnswer &answer) const
 {
     const qint64 charged = answer.refusedBy.isEmpty() ? cost : 0;
-    return grantIdOf(project->limiter,
-                     {project->name, account, charged, answer.nowUs, answer.degraded, id});
+    return grantIdOf(project->limiter, {project->name, account, charged, answer.nowUs, answer.degraded, id});
 }
 
 } // namespace tidekeeper::limits
