@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Publishing and changing limits, what is written and what is not, many callers at once, the list of levels.
 #include "quotaredis.h"
+#include "redis/functionlibrary.h"
 
 #include <QtTest/QTest>
 
@@ -15,6 +16,7 @@ private Q_SLOTS:
     void initTestCase() { QVERIFY(m_redis.start()); }
     void init() { m_redis.restart(); }
 
+    void theBuildIsAnsweredAsItIsStated();
     void withoutAPolicyNothingIsDecided();
     void anotherFormatIsNotRead();
     void publishingTwiceWritesOnce();
@@ -32,6 +34,14 @@ private:
     // Without fsync, so that what a command wrote is in the file's size before the next one is answered.
     QuotaRedis m_redis{{u"--appendonly"_s, u"yes"_s, u"--appendfsync"_s, u"no"_s}};
 };
+
+/// Otherwise an engine would load the library again and again, or never.
+void TestQuotaPolicy::theBuildIsAnsweredAsItIsStated()
+{
+    const QByteArray code = redis::FunctionLibrary::embedded(u"quota.lua"_s);
+    const qint64 build = m_redis.integer({"FCALL", "tidekeeper_quota_build", "0"});
+    QVERIFY(code.contains("\n-- build: " + QByteArray::number(build) + "\n"));
+}
 
 void TestQuotaPolicy::withoutAPolicyNothingIsDecided()
 {
