@@ -4,7 +4,7 @@
 const { layouts, projectOf } = require('./scene');
 
 // What peers that do not listen to Gmail do under the same fault.
-const policies = ['tidekeeper', 'none', 'flexible-union', 'redis-gcra', 'bottleneck'];
+const policies = ['tidekeeper', 'none', 'flexible-union', 'redis-gcra'];
 const goalShare = 0.001; // of calls refused
 
 const emails = (count) => Array.from({ length: count }, (_, i) => `mailbox-${i + 1}@example.com`);

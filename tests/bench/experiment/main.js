@@ -3,6 +3,7 @@
 
 // The quota experiment: ours and its peers on a simulated Gmail at the same time; then faults; then what each promises
 // against what it does. See README.md one folder up.
+const os = require('os');
 const { machine, versions } = require('../support/machine');
 const { Programs } = require('../support/programs');
 const { figure, print } = require('../support/report');
@@ -18,6 +19,7 @@ const { layouts, runScene } = require('./scene');
 const { startEngine, startGoogle } = require('./world');
 
 const packages = ['ioredis', 'rate-limiter-flexible', 'bottleneck', 'redis-gcra', 'limiter'];
+const consumersNiceness = 10;
 const log = (text) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
 function mainScene(seconds) {
@@ -33,6 +35,8 @@ async function runScenes(given, programs) {
     const names = [scene, ...scenes].map(({ name }) => name);
     const engine = await startEngine(programs, given.build, google.url, redis.port, names);
     const world = { google, engine, redisPort: redis.port };
+    // Consumers live on other machines; here they must not keep the servers from a processor.
+    os.setPriority(consumersNiceness);
     log(`side by side: ${policies.length} policies, ${given.seconds} s`);
     const main = await runScene(scene, world);
     log(`faults: ${scenes.length} scenes, ${given.faultSeconds} s`);

@@ -7,6 +7,8 @@ const { NoLimiter } = require('./none');
 
 const validMs = 2000; // a grant that was not used this long after its wait is given back
 const recheckAfterMs = 250; // whoever comes later than this asks whether a freeze has begun
+const probeMs = 10_000; // how long a scope waits for the answer to the first call after a freeze
+const probeToleranceMs = 250; // between the engine's clock and ours
 const placeRetryMs = 500; // a place comes back when a call ends, long before the lease that is told
 const longestWaitMs = { realtime: 5000, bulk: 1000 };
 const unavailableRetryMs = 1000;
@@ -44,16 +46,17 @@ class Tidekeeper extends NoLimiter {
 
     async stillGood(grant) {
         const ageMs = now() - grant.askedAt;
-        const usable = ageMs - grant.waitMs <= validMs && (ageMs <= recheckAfterMs || !(await this.isFrozen()));
+        const usable = ageMs - grant.waitMs <= validMs && (ageMs <= recheckAfterMs || !(await this.isFrozen(grant)));
         if (!usable)
             await Promise.all([this.post('refund', { grant_id: grant.id }), this.release(grant)]);
         return usable;
     }
 
-    /** Asks without taking; only a freeze refuses that. */
-    async isFrozen() {
+    /** Asks without taking; only a freeze refuses that. One that ends 10 s after our grant waits for our own answer. */
+    async isFrozen(grant) {
         const answer = await this.post('acquire', { ...this.who, cost: 0 });
-        return answer.status === 429;
+        const sinceGrantMs = answer.json.retry_after_ms + now() - grant.askedAt;
+        return answer.status === 429 && Math.abs(sinceGrantMs - probeMs) > probeToleranceMs;
     }
 
     async answered(grant, answer) {
