@@ -60,6 +60,15 @@ Status readAccount(const QJsonObject &json, QString *account)
     return Status::success();
 }
 
+/// A text, or a list of texts, as the HTTP clients of many languages have a header that may come twice.
+bool isHeaderValue(const QJsonValue &value)
+{
+    const QJsonArray list = value.toArray();
+    return value.isString()
+        || (value.isArray()
+            && std::all_of(list.begin(), list.end(), [](const QJsonValue &one) { return one.isString(); }));
+}
+
 Status readAnswer(const QJsonObject &json, GmailAnswer *answer)
 {
     if (!json.contains("status"_L1))
@@ -71,8 +80,7 @@ Status readAnswer(const QJsonObject &json, GmailAnswer *answer)
 
     const QJsonValue headers = json["headers"_L1];
     const QJsonObject values = headers.toObject();
-    const bool texts =
-        std::all_of(values.begin(), values.end(), [](const auto &one) { return one.isString(); });
+    const bool texts = std::all_of(values.begin(), values.end(), isHeaderValue);
     if (!headers.isUndefined() && !(headers.isObject() && texts))
         return invalid(u"headers"_s, u"must be an object of texts, such as {\"Retry-After\": \"30\"}."_s);
     answer->headers = values;

@@ -2,6 +2,7 @@
 #include "retryhint.h"
 
 #include <QtCore/QDateTime>
+#include <QtCore/QJsonArray>
 #include <QtCore/QLocale>
 #include <QtCore/QRegularExpression>
 #include <QtCore/QTimeZone>
@@ -58,7 +59,7 @@ QString headerOf(const QJsonObject &headers, QLatin1StringView name)
 {
     for (auto header = headers.begin(); header != headers.end(); ++header) {
         if (header.key().compare(name, Qt::CaseInsensitive) == 0)
-            return header->toString().trimmed();
+            return (header->isArray() ? header->toArray().first() : *header).toString().trimmed();
     }
     return {};
 }

@@ -139,6 +139,9 @@ void TestFeedback::whatProvesNothingDoesNot_data()
     told[u"headers"_s] = QJsonObject{{u"Retry-After"_s, u"20"_s}};
     QTest::newRow("503") << answer(503) << qint64(1'000);
     QTest::newRow("503 with a time") << told << qint64(20'000);
+    told[u"headers"_s] =
+        QJsonObject{{u"set-cookie"_s, QJsonArray{}}, {u"Retry-After"_s, QJsonArray{u"30"_s, u"40"_s}}};
+    QTest::newRow("503 with its headers as lists") << told << qint64(30'000);
     QTest::newRow("401") << answer(401, reason(u"authError"_s)) << qint64(0);
     QTest::newRow("domainPolicy") << answer(403, reason(u"domainPolicy"_s)) << qint64(0);
 }

@@ -316,6 +316,7 @@ void TestSettings::badReports_data()
     row("headers as a list", u"headers"_s, QJsonArray{});
     row("headers null", u"headers"_s, QJsonValue::Null);
     row("header as a number", u"headers"_s, QJsonObject{{u"retry-after"_s, 5}});
+    row("header as a list of numbers", u"headers"_s, QJsonObject{{u"retry-after"_s, QJsonArray{5}}});
     row("body as a number", u"body"_s, 5);
     row("body as a list", u"body"_s, QJsonArray{});
     row("body null", u"body"_s, QJsonValue::Null);
