@@ -155,8 +155,9 @@ void BucketService::redisIsAway(const AcquireCall &call, const QString &why)
         return;
     }
     ++m_usage[project.limiter].decisions[{call.lane, u"unavailable"_s}];
+    const QString cause = why.endsWith(u'.') ? why.chopped(1) : why;
     call.reply->finish(
-        unavailable(u"Redis cannot decide now: %1. With fail_open off nothing is granted."_s.arg(why)), {});
+        unavailable(u"Redis cannot decide now: %1. With fail_open off nothing is granted."_s.arg(cause)), {});
 }
 
 QuotaAnswer BucketService::withoutRedis(const AcquireCall &call)
