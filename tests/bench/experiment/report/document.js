@@ -20,13 +20,14 @@ mailbox and its own Google project. Who is refused by Gmail backs off as Google 
 back-off cost; the pause of the consumer itself is left out. A wait that had not ended counts as long as it had lasted.`,
     faults: `*Retry after*: Gmail locks two accounts out for a minute; every call before the end starts that minute
 anew. *Calls of 4 s*: more consumers than places; ours take a place for each call. *Project limit*: Google allows the
-project a twelfth of what it did. The peers shown do not listen to Gmail's answers; their consumers do, each for itself.`,
+project a twelfth of what it did. The peers shown do not listen to Gmail's answers; their consumers do, each for itself.
+Places are not kept by lane: with more consumers than places realtime waits for one like everybody.`,
     fidelity: `Each against a real Redis. *Worst 60 s*: one call, almost a window of silence, then four greedy callers.
 *Refused units charged*: 200 % means that the same refusal was charged in two buckets. *Rounding*: {calls} calls of 1, 3
 and 7 units, 3 to 11 ms apart; counters have nothing to round. *Clocks*: two callers whose clocks are 2 s apart, against
 two in step; below 1, the one whose clock is late is kept out. *Jain index*: ten equal callers, 1 is fair. Windows
-are {windowS} s long for all but charges and rounding, with all rates so many times higher; whole shares of \`limiter\` are
-divided among its processes. bottleneck and limiter queue inside, so they tell no waits and refuse nothing.`,
+are {windowS} s long for all but charges and rounding, with all rates so many times higher. \`limiter\` knows one process
+only, so each is given its share. It and bottleneck queue inside: they tell no waits and refuse nothing.`,
 };
 
 const filled = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -34,7 +35,8 @@ const filled = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) =>
 function whereAndWhen({ machine: m, versions, settings }) {
     const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ');
     return `${m.date.slice(0, 10)}, ${m.cores} × ${m.cpu}, ${m.memory_gib} GiB, ${m.system}; ${names}; `
-        + `${settings.minutes} minutes after the first, everything at the same time.`;
+        + `${settings.minutes} minutes after the first, everything at the same time, load before ${m.load_before.toFixed(1)}, `
+        + `${settings.degraded_grants} grants without a decision because Redis was slow.`;
 }
 
 /** Writes the tables and drawings of a whole result, as --json prints it; returns the folder. */
