@@ -42,7 +42,7 @@ Result<QByteArray> readKey(const QString &path)
     if (key.size() < leastKeyBytes) {
         const QString text =
             u"names the file \"%1\", whose key is too short: at least %2 bytes are needed beside white "
-            "space. Make one with: openssl rand -hex 32"_s;
+            "space. Make one with \"openssl rand -hex 32\"."_s;
         return bad(fileField, text.arg(path, QString::number(leastKeyBytes)));
     }
     return key;
