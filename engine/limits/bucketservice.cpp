@@ -37,6 +37,7 @@ BucketService::BucketService(redis::RedisConnection &connection, redis::Function
         m_serverClock = ServerClock();
         if (const auto nowUs = connection.greetedAtUs())
             m_serverClock.seen(*nowUs, m_clock.monotonicMs());
+        m_feedback.catchUp();
     });
 }
 
@@ -94,6 +95,8 @@ void BucketService::acquire(const QString &limiter, const QuotaRequest &request,
     }
     const auto call =
         std::make_shared<AcquireCall>(this, std::move(project), checked, reply, m_clock.monotonicMs());
+    if (m_connection.isReady() && !m_connection.isBreakerOpen())
+        m_feedback.catchUp();
     m_settlement.settle(call->project, call->keys.at(0));
     m_caller.send(call);
 }

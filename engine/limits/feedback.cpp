@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 using namespace Qt::StringLiterals;
 
@@ -16,6 +17,7 @@ namespace {
 constexpr qint64 answerMs = 500;
 constexpr qint64 shortestFreezeMs = 1'000; // as in lua/quota.lua
 constexpr qint64 longestFreezeMs = 24 * 3'600'000;
+constexpr qsizetype mostMissed = 10'000;
 
 /// A call whose end is awaited.
 struct AwaitedCall final : QuotaCall {
@@ -55,28 +57,56 @@ QCoro::Task<Result<QJsonObject>> Feedback::report(QString limiter, QJsonObject j
     if (!project)
         co_return fail(project.error());
 
-    const Keys &names = (*project)->keys;
-    const QByteArrayList keys{names.account(verdict->account), names.project(), names.policy()};
-    const Result<redis::Value> answer =
-        co_await ask(*project, "tidekeeper_report_v1", keys, verdict->arguments(), 5);
+    const Result<redis::Value> answer = co_await tell(*project, *verdict);
     if (!answer) {
-        freezeLocally(**project, *verdict);
+        freezeLocally(*project, *verdict);
         co_return fail(answer.error());
     }
-    if (verdict->rate && verdict->scope == "account"_L1) {
-        const Policy::Scope &limits = (*project)->policy.account;
-        const bool isNameEnough = names.accountNames().tellAddresses();
-        (*project)->active.emptied(keys.at(0), limits.capacity * 1000, limits.refillPerMinute,
-                                   answer->items[4].toInteger(), isNameEnough ? QString() : verdict->account);
-    }
-    Usage &usage = m_usage[limiter];
-    ++usage.reports[verdict->rate ? verdict->scope : u"ok"_s];
-    if (verdict->isChargedButRefused())
-        usage.chargedButRefused.add(verdict->grant->cost);
+    if (!verdict->rate)
+        co_return QJsonObject();
     const auto item = [&answer](qsizetype i) { return answer->items[i].toInteger(); };
     co_return QJsonObject{{u"frozen_until"_s, (item(1) + 999) / 1'000},
                           {u"retry_after_ms"_s, item(2)},
                           {u"pace"_s, double(item(3)) / 1'000}};
+}
+
+QCoro::Task<Result<redis::Value>> Feedback::tell(std::shared_ptr<Project> project, Verdict verdict)
+{
+    const Keys &names = project->keys;
+    const QByteArrayList keys{names.account(verdict.account), names.project(), names.policy()};
+    const Result<redis::Value> answer =
+        co_await ask(project, "tidekeeper_report_v1", keys, verdict.arguments(), 5);
+    if (!answer)
+        co_return answer;
+    Usage &usage = m_usage[project->limiter];
+    ++usage.reports[verdict.rate ? verdict.scope : u"ok"_s];
+    if (verdict.isChargedButRefused())
+        usage.chargedButRefused.add(verdict.grant->cost);
+    if (verdict.rate && verdict.scope == "account"_L1) {
+        const Policy::Scope &limits = project->policy.account;
+        const bool isNameEnough = names.accountNames().tellAddresses();
+        project->active.emptied(keys.at(0), limits.capacity * 1000, limits.refillPerMinute,
+                                answer->items[4].toInteger(), isNameEnough ? QString() : verdict.account);
+    }
+    co_return answer;
+}
+
+void Feedback::tellMissed()
+{
+    const QHash<QByteArray, Missed> missed = std::exchange(m_missed, {});
+    for (const Missed &one : missed)
+        tellAgain(one);
+}
+
+/// With what is left of the time that the API asked for.
+QCoro::Task<> Feedback::tellAgain(Missed missed)
+{
+    missed.verdict.retryAfterMs = missed.untilMs - m_clock.monotonicMs();
+    if (missed.verdict.retryAfterMs <= 0)
+        co_return;
+    const Result<redis::Value> answer = co_await tell(missed.project, missed.verdict);
+    if (!answer)
+        freezeLocally(missed.project, missed.verdict);
 }
 
 QCoro::Task<Result<QJsonObject>> Feedback::refund(QString limiter, QString grantId)
@@ -133,15 +163,19 @@ QJsonObject Feedback::refundDegraded(Project &project, const Grant &grant, const
 }
 
 /// Redis cannot be told now, but this engine need not go on calling: it decides alone meanwhile.
-void Feedback::freezeLocally(Project &project, const Verdict &verdict) const
+void Feedback::freezeLocally(const std::shared_ptr<Project> &project, const Verdict &verdict)
 {
-    if (!verdict.rate || !verdict.family.isEmpty())
+    if (!verdict.rate)
         return;
-    const qint64 nowUs = m_clock.monotonicMs() * 1000;
-    const qint64 frozenMs = std::clamp(verdict.retryAfterMs, shortestFreezeMs, longestFreezeMs);
+    const qint64 nowMs = m_clock.monotonicMs();
+    const qint64 untilMs = nowMs + std::clamp(verdict.retryAfterMs, shortestFreezeMs, longestFreezeMs);
     const bool isProject = verdict.scope == "project"_L1;
-    project.local.freeze(isProject ? QByteArray() : project.keys.account(verdict.account),
-                         nowUs + frozenMs * 1000, nowUs);
+    const QByteArray key = isProject ? project->keys.project() : project->keys.account(verdict.account);
+    if (m_missed.size() < mostMissed)
+        m_missed.insert(key + ' ' + verdict.family.toUtf8(), {project, verdict, untilMs});
+    // A freeze of one family would freeze all the others too.
+    if (verdict.family.isEmpty())
+        project->local.freeze(isProject ? QByteArray() : key, untilMs * 1000, nowMs * 1000);
 }
 
 QCoro::Task<Result<QJsonObject>> Feedback::release(QString limiter, QString holdId)

@@ -8,11 +8,14 @@
 
 #include <tidekeeper/services.h>
 
+#include <QtCore/QHash>
+
 namespace tidekeeper::limits {
 
 /// What comes back after a decision: what the API said, quota that was not used, places. These need Redis: while it is
-/// away they fail with limiter_unavailable, and the caller may ask again; a freeze holds in this engine all the same,
-/// and a grant of its own buckets goes back to them. Thread of the connection.
+/// away they fail with limiter_unavailable, and the caller may ask again; a freeze holds in this engine all the same and
+/// is brought to Redis as soon as that is back, and a grant of its own buckets goes back to them. Thread of the
+/// connection.
 class Feedback {
 public:
     Feedback(QuotaCaller &caller, const Projects &projects, const Clock &clock, QMap<QString, Usage> &usage)
@@ -25,9 +28,25 @@ public:
     QCoro::Task<Result<QJsonObject>> refund(QString limiter, QString grantId);
     QCoro::Task<Result<QJsonObject>> release(QString limiter, QString holdId);
 
+    /// To be called while Redis answers, before a request is sent to it: freezes that it missed go ahead.
+    void catchUp()
+    {
+        if (!m_missed.isEmpty())
+            tellMissed();
+    }
+
 private:
+    /// A refusal that Redis could not be told of.
+    struct Missed {
+        std::shared_ptr<Project> project;
+        Verdict verdict;
+        qint64 untilMs; ///< monotonic
+    };
+    QCoro::Task<Result<redis::Value>> tell(std::shared_ptr<Project> project, Verdict verdict);
+    QCoro::Task<> tellAgain(Missed missed);
+    void tellMissed();
     QJsonObject refundDegraded(Project &project, const Grant &grant, const QString &grantId);
-    void freezeLocally(Project &project, const Verdict &verdict) const;
+    void freezeLocally(const std::shared_ptr<Project> &project, const Verdict &verdict);
     Result<std::shared_ptr<Project>> projectOf(const QString &limiter, const QString &name) const;
     QCoro::Task<Result<redis::Value>> ask(std::shared_ptr<Project> project, QByteArray function,
                                           QByteArrayList keys, QByteArrayList arguments, qsizetype items);
@@ -37,6 +56,7 @@ private:
     const Clock &m_clock;
     QMap<QString, Usage> &m_usage;
     RefundedGrants m_refunded; ///< those of this engine's own buckets
+    QHash<QByteArray, Missed> m_missed; ///< by what is frozen
 };
 
 } // namespace tidekeeper::limits

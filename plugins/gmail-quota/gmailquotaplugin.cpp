@@ -161,10 +161,10 @@ void GmailQuotaPlugin::report(const QJsonObject &answer, Reply *reply)
         return;
     }
     const auto learned = [=](const Status &status, const QJsonObject &state) mutable {
-        if (meaning.rate)
-            result[u"retry_after_ms"_s] = state["retry_after_ms"_L1];
-        result[u"frozen_until"_s] = state["frozen_until"_L1];
-        result[u"pace"_s] = state["pace"_L1];
+        if (meaning.rate) {
+            for (const QString &key : {u"retry_after_ms"_s, u"frozen_until"_s, u"pace"_s})
+                result[key] = state[key];
+        }
         reply->finish(status, status.ok() ? result : QJsonObject());
     };
     m_feedback->report(limiterName, verdictOf(request, meaning), whenDone(this, learned));

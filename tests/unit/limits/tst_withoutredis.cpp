@@ -83,6 +83,7 @@ private Q_SLOTS:
     void aDegradedGrantIsGivenBackOnce();
     void aFreezeHoldsWithoutRedis();
     void aReportWithoutRedisFreezesThisEngine();
+    void redisIsToldOfFreezesThatItMissed();
     void aMissingPolicyIsNeverConsent();
     void tellsWhoIsDecidedWithoutRedis();
 
@@ -409,6 +410,25 @@ void TestWithoutRedis::aReportWithoutRedisFreezesThisEngine()
     QCOMPARE(acquire(bea, 1).answer.refusedBy, u"project_frozen"_s);
     QTRY_VERIFY(acquire(bea, 1).answer.granted); // a second, when nothing else was said
     restartRedis();
+}
+
+void TestWithoutRedis::redisIsToldOfFreezesThatItMissed()
+{
+    killRedis();
+    std::optional<Status> ended;
+    m_buckets->report(
+        u"gmail"_s,
+        {{u"account"_s, ann}, {u"rate"_s, true}, {u"scope"_s, u"account"_s}, {u"retry_after_ms"_s, 900'000}},
+        whenDone(this, [&](const Status &status, const QJsonObject &) { ended = status; }));
+    QTRY_VERIFY(ended);
+    QCOMPARE(ended->code, u"limiter_unavailable"_s);
+    restartRedis();
+    QVERIFY(isBack());
+    const QuotaAnswer refused = acquire(ann, 1).answer;
+    QVERIFY(!refused.degraded);
+    QCOMPARE(refused.refusedBy, u"account_frozen"_s);
+    QVERIFY(refused.retryAfterMs > 880'000 && refused.retryAfterMs < 900'000);
+    QVERIFY(acquire(bea, 1).answer.granted);
 }
 
 // spring-cloud/spring-cloud-gateway#248: what is missing is published again; a call that it comes too late for is no

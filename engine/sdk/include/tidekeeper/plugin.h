@@ -112,8 +112,8 @@ public:
     /// What the API answered: {"account", "project" (optional), "status", "headers" (optional: {name: value}),
     /// "body" (optional: text or object), "grant_id" (optional)} → {"rate": whether it was a refusal for the rate,
     /// "scope": "account" | "project" | "", "family": methods concerned, "" = all, "reason": the API's own word or "",
-    /// "retryable", "retry_after_ms", "frozen_until" (epoch ms, 0 = not frozen), "pace" (0 … 1), "text"}; without
-    /// "frozen_until" and "pace" when the answer proves nothing about the rate, as a failure of the API's own.
+    /// "retryable", "retry_after_ms", "frozen_until" (epoch ms, 0 = not frozen), "pace" (0 … 1), "text"};
+    /// "frozen_until" and "pace" only of a refusal for the rate.
     /// Failures: invalid_request with the field, unknown_project, limiter_unavailable. [main]
     virtual void report(const QJsonObject &answer, Reply *reply) = 0;
 };

@@ -81,8 +81,9 @@ public:
     /// {"account", "project", "rate": bool, "scope": "account" | "project", "family": "" = all methods,
     /// "retry_after_ms": 0 = unknown, "told_limit": units per minute that the API says it allows, 0 = unknown,
     /// "grant_id": optional} → {"frozen_until": epoch ms, 0 = not frozen, "retry_after_ms", "pace": 0 … 1}.
-    /// "rate": false is a good answer: it opens a scope that waits for its probe. Failures: invalid_request with the
-    /// field, unknown_project, limiter_unavailable. [main]
+    /// "rate": false is a good answer: it opens a scope that waits for its probe, and its result is empty. Failures:
+    /// invalid_request with the field, unknown_project, limiter_unavailable; a freeze that Redis could not be told of
+    /// holds in this engine, and Redis is told when it is back. [main]
     virtual void report(const QString &limiter, const QJsonObject &verdict, Reply *reply) = 0;
 };
 
