@@ -23,7 +23,7 @@ function once(second, begin) {
 const eachProject = (scene, fault) => (google) =>
     Promise.all(policies.map((policy) => google.fault({ ...fault, project_id: projectOf(scene, policy) })));
 
-/** Gmail locks two of ten busy mailboxes out for a minute: "Retry after …"; each early call starts the minute anew. */
+/** Gmail locks two of ten busy mailboxes out for a minute, "Retry after …"; an early call starts the minute anew. */
 function lockOut(seconds, beginS) {
     const scene = { name: 'lock-out', title: '“Retry after” on 2 of 10 accounts', emails: emails(10),
                     layout: layouts.ten, policies, seconds, seed: 1000 };

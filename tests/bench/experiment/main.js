@@ -63,7 +63,8 @@ function resultOf({ main, faults, fidelity }, given, where) {
         rows: fault.scene.policies.map((policy) =>
             figuresOf(fault, policy, given.warmUpS, published.accountPerMinute * fault.scene.emails.length)),
     }));
-    const degraded = [rows, ...scenes.map((scene) => scene.rows)].flat().reduce((sum, row) => sum + row.degradedGrants, 0);
+    const degraded = [rows, ...scenes.map((scene) => scene.rows)].flat()
+        .reduce((sum, row) => sum + row.degradedGrants, 0);
     return {
         benchmark: 'Quota experiment', machine: where, versions: versions(packages),
         settings: { minutes: given.minutes, consumers: 10, seed: 1, degraded_grants: degraded },

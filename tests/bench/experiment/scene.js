@@ -64,7 +64,8 @@ async function watch(scene, google, broken) {
 
 /**
  * Runs consumers of all policies of a scene at the same time:
- * {name, policies, emails, layout, sizes?, seconds, seed, during?(second, google)} → {samples, accounts, seen}.
+ * {name, policies, emails, layout, sizes?, seconds, seed, during?(second, google)} → {scene, samples, seen,
+ * accounts}.
  */
 async function runScene(scene, { google, engine, redisPort }) {
     const byMachine = await consumersByMachine(scene, google);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// A thread that stands for one machine with its own clock. On it one greedy caller for each subject asks as often as it
-// may, and sleeps as told. On the message "start" they run; the answer is {subject: [[ms, units], …]}, when each grant
+// A thread that stands for one machine with its own clock. On it one greedy caller for each subject asks as often as
+// it may, and sleeps as told. On the message "start" they run; the answer is {subject: [[ms, units], …]}, when each grant
 // might be used and how large it is.
 const { parentPort, workerData } = require('worker_threads');
 const Redis = require('ioredis');

@@ -3,7 +3,7 @@
 
 const { NoLimiter } = require('./none');
 
-/** Counts calls, not units, in windows of the caller's clock: so many a minute, as if all cost what the usual one does. */
+/** Counts calls, not units, in windows of the caller's clock, as if all cost what the usual one does. */
 class CallCounting extends NoLimiter {
     constructor({ redis, key, limit, windowMs }) {
         super();

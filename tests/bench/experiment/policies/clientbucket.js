@@ -3,7 +3,7 @@
 
 const { NoLimiter } = require('./none');
 
-// The token bucket as it is written in many services: the caller says what time it is, and the refill is stored with it.
+// The token bucket as many services write it: the caller says what time it is, and the refill is stored with it.
 const script = `
 local capacity, perMs, now, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local kept = redis.call('HMGET', KEYS[1], 'tokens', 'at')

@@ -105,8 +105,9 @@ function waits(series) {
         drawing.line(p10, y, p90, y, colourOf(policy), { width: 6 });
         drawing.dot(p50, y, 5, `${colourOf(policy)}Fill`);
         drawing.dot(p99, y, 5, `back ${colourOf(policy)}`);
-        const text = quantile(all, 0.99);
-        drawing.text(right + 12, y + 4, `p99 ${text < 1000 ? `${text.toFixed(1)} ms` : `${(text / 1000).toFixed(1)} s`}`);
+        const worst = quantile(all, 0.99);
+        const label = worst < 1000 ? `${worst.toFixed(1)} ms` : `${(worst / 1000).toFixed(1)} s`;
+        drawing.text(right + 12, y + 4, `p99 ${label}`);
     });
     return drawing.toString();
 }

@@ -36,7 +36,8 @@ function experimentTable(rows) {
 function faultsTable(scenes) {
     return {
         title: 'The same under faults',
-        columns: { policy: 'policy', calls: 'calls', refused: 'refused', share: 'share', by: 'by', unitsPerMinute: 'units/min' },
+        columns: { policy: 'policy', calls: 'calls', refused: 'refused', share: 'share', by: 'by',
+                   unitsPerMinute: 'units/min' },
         rows: scenes.flatMap(({ title, rows }) => rows.map((row, i) => ({
             name: i === 0 ? title : '', policy: titleOf(row.policy), calls: row.calls, refused: row.refused,
             share: percent(row.refusedShare, 3), by: reasonsOf(row.refusedBy), unitsPerMinute: row.unitsPerMinute,
