@@ -71,7 +71,8 @@ async function runScene(scene, { google, engine, redisPort }) {
     const byMachine = await consumersByMachine(scene, google);
     const broken = [];
     const workers = byMachine.map((consumers, i) => startMachine({
-        scene: scene.name, sizes: scene.sizes ?? usualSizes, consumers, machines, engine, redisPort, googleUrl: google.url,
+        scene: scene.name, sizes: scene.sizes ?? usualSizes, consumers, machines, engine, redisPort,
+        googleUrl: google.url,
         clockOffsetMs: Math.round(clocksApartMs * (i / (machines - 1) - 0.5)),
     }, broken));
     workers.forEach((worker) => worker.postMessage('start'));

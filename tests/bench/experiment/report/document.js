@@ -24,7 +24,8 @@ project a twelfth of what it did. The peers shown do not listen to Gmail's answe
 Places are not kept by lane: with more consumers than places realtime waits for one like everybody.`,
     fidelity: `Each against a real Redis. *Worst 60 s*: one call, almost a window of silence, then four greedy callers.
 *Refused units charged*: 200 % means that the same refusal was charged in two buckets. *Rounding*: {calls} calls of 1, 3
-and 7 units, 3 to 11 ms apart; counters have nothing to round. *Clocks*: two callers whose clocks are 2 s apart, against
+and 7 units, 3 to 11 ms apart; counters have nothing to round; below
+one it is what reading the level rounds. *Clocks*: two callers whose clocks are 2 s apart, against
 two in step; below 1, the one whose clock is late is kept out. *Jain index*: ten equal callers, 1 is fair. Windows
 are {windowS} s long for all but charges and rounding, with all rates so many times higher. \`limiter\` knows one process
 only, so each is given its share. It and bottleneck queue inside: they tell no waits and refuse nothing.`,

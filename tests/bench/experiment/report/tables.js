@@ -52,7 +52,7 @@ function fidelityTable({ rows }) {
                    lost: 'units lost to rounding', over: 'granted with clocks ±1 s ÷ in step', jain: 'Jain index' },
         rows: rows.map((row) => ({
             name: titleOf(row.policy), worst: row.worstWindow.toFixed(2), charged: percent(row.chargedByRefusals, 0),
-            told: percent(row.admittedAsTold), lost: row.unitsLost === null ? '–' : row.unitsLost.toFixed(3),
+            told: percent(row.admittedAsTold), lost: row.unitsLost === null ? '–' : Math.abs(row.unitsLost).toFixed(3),
             over: row.overGrant.toFixed(2), jain: row.jain.toFixed(3),
         })),
     };
