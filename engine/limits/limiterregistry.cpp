@@ -3,6 +3,7 @@
 
 #include "core/account.h"
 #include "limits/grantid.h"
+#include "limits/projects.h"
 #include "limits/quotacheck.h"
 
 #include <algorithm>
@@ -37,7 +38,13 @@ void LimiterRegistry::grantUngoverned(const QString &limiter, const QuotaRequest
     checked.cost = std::max<qint64>(request.cost, 0);
     if (checked.lane.isEmpty())
         checked.lane = u"realtime"_s;
-    if (const Status status = checkQuota(checked); !status.ok()) {
+    if (checked.project.isEmpty())
+        checked.project = u"default"_s;
+    Status status = checkQuota(checked);
+    if (const QJsonObject projects = describe(limiter)["projects"_L1].toObject();
+        status.ok() && !projects.contains(checked.project))
+        status = Projects::unknown();
+    if (!status.ok()) {
         reply->finish(status, {});
         return;
     }

@@ -280,9 +280,13 @@ void TestLimiterSettings::switchedOffIsGrantedUnasked()
     request.lane = u"express"_s;
     QVERIFY(!acquire(request, &status).granted);
     QCOMPARE(status.code, u"invalid_request"_s);
+    request.lane.clear();
+    request.project = u"nobody"_s;
+    QVERIFY(!acquire(request, &status).granted);
+    QCOMPARE(status.code, u"unknown_project"_s);
 
     QVERIFY(m_side->change({{u"enabled"_s, QJsonValue::Null}}));
-    request.lane.clear();
+    request.project.clear();
     QVERIFY(!acquire(request).degraded);
     QCOMPARE(m_side->limiter.asked, 1);
     QCOMPARE(m_side->registry.ungoverned().size(), 1);
