@@ -50,14 +50,35 @@ local function readReport(keys, args)
     }
 end
 
--- Ends the freezes whose probe this good answer belongs to; an answer without a grant may belong to any probe.
-local function endProbes(bucket, grantUs)
-    local families = familiesOf(bucket)
+-- The families whose freeze waits for the answer to this grant's call; without a grant, to any call.
+local function probed(bucket, grantUs)
+    local families, waiting = familiesOf(bucket), {}
     families[#families + 1] = ''
     for _, family in ipairs(families) do
         local freeze = readFreeze(bucket.key, family)
         if freeze.frozen and freeze.probeUs > 0 and (not grantUs or grantUs == freeze.probeUs) then
-            call('HDEL', bucket.key, ofFamily('frozen', family), ofFamily('probe_us', family))
+            waiting[#waiting + 1] = family
+        end
+    end
+    return waiting
+end
+
+-- A good answer ends the freezes that waited for it. Under a limit that the API stated, what refilled meanwhile would be
+-- more than that allows: it begins empty.
+local function endProbes(bucket, grantUs, nowUs)
+    for _, family in ipairs(probed(bucket, grantUs)) do
+        call('HDEL', bucket.key, ofFamily('frozen', family), ofFamily('probe_us', family))
+        if family == '' and bucket.pace < FULL_PACE / SLOWEST_PACE_DIVISOR then
+            call('HSET', bucket.key, 'level_milli', text(min(bucket.level, 0)), 'carry', '0', 'at_us', text(nowUs))
+        end
+    end
+end
+
+-- A probe that was never sent leaves its place to the next call.
+local function freeProbes(bucket, grantUs)
+    if bucket.care then
+        for _, family in ipairs(probed(bucket, grantUs)) do
+            call('HSET', bucket.key, ofFamily('probe_us', family), '0')
         end
     end
 end
@@ -157,7 +178,7 @@ local function report(keys, args, serverUs)
     if not answer.rate then
         for _, bucket in ipairs({ account, project }) do
             if bucket.care then
-                endProbes(bucket, grantUs)
+                endProbes(bucket, grantUs, nowUs)
             end
         end
         return { 0, 0, 0, FULL_PACE, serverUs }
@@ -215,6 +236,8 @@ local function refund(keys, args, serverUs)
     account.level, project.level = account.level + accountBack, project.level + projectBack
     writeLevel(account, limits, nowUs, serverUs)
     writeProject(project, policy, -cost, nowUs, serverUs)
+    freeProbes(account, grantedUs)
+    freeProbes(project, grantedUs)
     return { 1, accountBack, projectBack, '', serverUs }
 end
 

@@ -29,6 +29,7 @@ private Q_SLOTS:
     void waitsAsTold();
     void oneCallAfterTheLockOut();
     void goodProbeOpens();
+    void unsentProbeLeavesItsPlace();
     void silentProbeOpens();
     void refusedProbeFreezesLonger();
     void costZeroIsNoProbe();
@@ -141,6 +142,17 @@ void TestQuotaFeedback::goodProbeOpens()
     good(t0 + 3 * secondUs, probe.nowUs);
     QVERIFY(m_redis.at(t0 + 3 * secondUs, QuotaAsk(1)).granted);
     QVERIFY(m_redis.at(t0 + 3 * secondUs, QuotaAsk(1)).granted);
+}
+
+void TestQuotaFeedback::unsentProbeLeavesItsPlace()
+{
+    lockOut(t0, 2'000);
+    const QuotaDecision probe = m_redis.at(t0 + 2 * secondUs, QuotaAsk(1));
+    QVERIFY(probe.granted);
+    QVERIFY(!m_redis.at(t0 + 3 * secondUs, QuotaAsk(1)).granted);
+    QVERIFY(m_redis.refund(t0 + 3 * secondUs, 1, probe.nowUs).done);
+    QVERIFY(m_redis.at(t0 + 3 * secondUs, QuotaAsk(1)).granted); // the probe now
+    QVERIFY(!m_redis.at(t0 + 3 * secondUs, QuotaAsk(1)).granted);
 }
 
 void TestQuotaFeedback::silentProbeOpens()
@@ -312,6 +324,8 @@ void TestQuotaFeedback::statedLimitIsThePaceForAnHour()
     QCOMPARE(freeze.pace, 83);
     m_redis.at(freeze.untilUs, QuotaAsk(1));
     good(freeze.untilUs);
+    // What refilled while it was frozen is not believed.
+    QCOMPARE(m_redis.at(freeze.untilUs, QuotaAsk(qint64(0))).projectLevel, 0);
     const auto refill = [this](qint64 atUs) {
         return m_redis
             .callAt(atUs, "tidekeeper_levels",

@@ -349,6 +349,10 @@ void TestQuotaProperty::refundOne()
     m_project.minutes.refunded(grant.ofProject);
     account.levelMilli.reset();
     m_project.levelMilli.reset();
+    for (Scope *scope : {&account, &m_project}) {
+        if (scope->probeAtUs == grant.atUs)
+            scope->probeAtUs = -1; // it may be another's now
+    }
     m_grants.erase(m_grants.begin() + qsizetype(number));
 }
 

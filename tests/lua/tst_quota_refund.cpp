@@ -106,8 +106,7 @@ void TestQuotaRefund::waitsForBookedOnes()
 void TestQuotaRefund::neverAboveTheCapacity()
 {
     const QuotaDecision granted = m_redis.at(t0, QuotaAsk(500));
-    m_redis.setLimits(
-        {.accountCapacity = 600, .accountRefill = 1, .keyTtlMs = 900'000'000}); // 500 are left
+    m_redis.setLimits({.accountCapacity = 600, .accountRefill = 1, .keyTtlMs = 900'000'000}); // 500 are left
     QCOMPARE(m_redis.refund(t0, 500, granted.nowUs).accountBack, 100'000);
     QCOMPARE(m_redis.at(t0, QuotaAsk(qint64(0))).accountLevel, 600'000);
 }
