@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 9
+-- build: 10
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -341,9 +341,10 @@ local function slowedDown(refill, pace)
     return max(1, floor(refill * pace / FULL_PACE))
 end
 
--- As refilled(), from one instant to another; at the pace of each minute in between when the bucket has one.
+-- As refilled(), from one instant to another; at the pace of each minute in between when the bucket has one. Also
+-- without any time in between a lowered capacity cuts the level.
 local function refilledBetween(bucket, level, carry, fromUs, toUs, refill, capacity)
-    if not bucket.care then
+    if not bucket.care or fromUs >= toUs then
         return refilled(level, carry, toUs - fromUs, refill, capacity)
     end
     while fromUs < toUs do

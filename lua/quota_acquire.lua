@@ -317,6 +317,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 9 end,
+    callback = function() return 10 end,
     flags = { 'no-writes' },
 }

@@ -30,8 +30,7 @@ size_t MinuteCheck::granted(qint64 grantUs, qint64 sendUs, qint64 cost)
     return m_grants.size() - 1;
 }
 
-/// The largest capacity, the refill that ran, and what changes added: also that of a change which had bookings that
-/// are sent only now.
+/// The largest capacity, the refill that ran, and what changes added: also of limits whose bookings are sent only now.
 double MinuteCheck::allowed(qint64 startUs) const
 {
     const qint64 endUs = startUs + minuteUs + roundingUs;
@@ -43,10 +42,10 @@ double MinuteCheck::allowed(qint64 startUs) const
         const qint64 untilUs = std::min(endUs, i + 1 < m_changes.size() ? m_changes[i + 1].atUs : endUs);
         if (change.atUs > startUs - longestBookingUs && change.atUs <= endUs)
             sum += change.extra;
-        if (untilUs < fromUs)
-            continue;
-        capacity = std::max(capacity, change.capacity);
-        sum += double(change.refillPerMinute) * double(untilUs - fromUs) / double(minuteUs);
+        if (change.atUs <= endUs && untilUs >= startUs - longestBookingUs)
+            capacity = std::max(capacity, change.capacity);
+        if (untilUs > fromUs)
+            sum += double(change.refillPerMinute) * double(untilUs - fromUs) / double(minuteUs);
     }
     return sum + double(capacity);
 }
