@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The built product against a Redis that fails in every way. Usage:
 #   run.sh limiter [--seed N] [--minutes M] [--only SCENARIO] [--small] [--build DIR]
-# Exit code 0 only when every scenario passed. README.md says what is judged.
+# Exit code 0 only when every scenario passed. Without --build it builds what it needs. README.md says what is judged.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,8 @@ usage() { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
 
 [ "${1:-}" = limiter ] || usage
 shift
-build="$here/../../build/release"
+root=$(cd "$here/../.." && pwd)
+build=
 options=()
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -20,6 +21,11 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+if [ -z "$build" ]; then
+    build=$root/build/faults
+    (cd "$root" && cmake --preset release -B "$build" -DTIDEKEEPER_TESTS=ON \
+        && cmake --build "$build" --target tidekeeper-faults) >&2
+fi
 program=$(cd "$build" && pwd)/tests/tidekeeper-faults
 [ -x "$program" ] || { echo "run.sh: $program is missing; build the target tidekeeper-faults." >&2; exit 2; }
 

@@ -2,21 +2,10 @@
 #pragma once
 
 #include "limits/bucketservice.h"
+#include "support/realclock.h"
 #include "support/testredis.h"
 
-#include <QtCore/QElapsedTimer>
-
 namespace tidekeeper::limits::test {
-
-class RealClock final : public Clock {
-public:
-    RealClock() { m_timer.start(); }
-    qint64 nowMs() const override { return QDateTime::currentMSecsSinceEpoch(); }
-    qint64 monotonicMs() const override { return m_timer.elapsed(); }
-
-private:
-    QElapsedTimer m_timer;
-};
 
 struct Answered {
     Status status;
@@ -40,7 +29,7 @@ public:
     QJsonObject refund(const QString &grantId);
     QJsonObject release(const QString &holdId);
 
-    RealClock clock;
+    tidekeeper::test::RealClock clock;
     redis::RedisConnection connection;
     redis::FunctionLibrary library;
     BucketService buckets;

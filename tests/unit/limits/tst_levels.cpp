@@ -6,6 +6,7 @@
 #include "limits/levelreader.h"
 #include "limits/levelsweep.h"
 #include "limits/quotalibrary.h"
+#include "support/realclock.h"
 #include "support/testredis.h"
 
 #include <tidekeeper/callback.h>
@@ -20,16 +21,6 @@ using namespace tidekeeper;
 using namespace tidekeeper::limits;
 
 namespace {
-
-class RealClock final : public Clock {
-public:
-    RealClock() { m_timer.start(); }
-    qint64 nowMs() const override { return QDateTime::currentMSecsSinceEpoch(); }
-    qint64 monotonicMs() const override { return m_timer.elapsed(); }
-
-private:
-    QElapsedTimer m_timer;
-};
 
 QJsonObject policy()
 {
@@ -66,7 +57,7 @@ struct TestEngine {
     }
     ~TestEngine() { connection.close(); }
 
-    RealClock clock;
+    test::RealClock clock;
     redis::RedisConnection connection;
     redis::FunctionLibrary library;
     BucketService buckets;

@@ -4,11 +4,11 @@
 #include "limits/accountoverrides.h"
 #include "limits/bucketservice.h"
 #include "limits/quotalibrary.h"
+#include "support/realclock.h"
 #include "support/testredis.h"
 
 #include <tidekeeper/callback.h>
 
-#include <QtCore/QElapsedTimer>
 #include <QtCore/QJsonArray>
 #include <QtTest/QTest>
 
@@ -19,16 +19,6 @@ using namespace tidekeeper;
 using namespace tidekeeper::limits;
 
 namespace {
-
-class RealClock final : public Clock {
-public:
-    RealClock() { m_timer.start(); }
-    qint64 nowMs() const override { return QDateTime::currentMSecsSinceEpoch(); }
-    qint64 monotonicMs() const override { return m_timer.elapsed(); }
-
-private:
-    QElapsedTimer m_timer;
-};
 
 struct Answered {
     Status status;
@@ -97,7 +87,7 @@ private:
     bool isBack();
 
     test::TestRedis m_server{{u"--appendonly"_s, u"yes"_s, u"--appendfsync"_s, u"always"_s}};
-    RealClock m_clock;
+    test::RealClock m_clock;
     std::unique_ptr<redis::RedisConnection> m_connection;
     std::unique_ptr<redis::FunctionLibrary> m_library;
     std::unique_ptr<BucketService> m_buckets;

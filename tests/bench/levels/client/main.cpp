@@ -10,12 +10,12 @@
 #include "limits/levelreader.h"
 #include "limits/levelsweep.h"
 #include "limits/quotalibrary.h"
+#include "support/realclock.h"
 
 #include <tidekeeper/callback.h>
 
 #include <CLI/CLI.hpp>
 #include <QtCore/QCoreApplication>
-#include <QtCore/QDateTime>
 #include <QtCore/QElapsedTimer>
 #include <QtCore/QEventLoop>
 #include <QtCore/QJsonDocument>
@@ -42,16 +42,6 @@ struct Plan {
     int calls = 200'000;
     int inFlight = 512;
     int rounds = 5;
-};
-
-class RealClock final : public Clock {
-public:
-    RealClock() { m_timer.start(); }
-    qint64 nowMs() const override { return QDateTime::currentMSecsSinceEpoch(); }
-    qint64 monotonicMs() const override { return m_timer.elapsed(); }
-
-private:
-    QElapsedTimer m_timer;
 };
 
 /// Gmail's account buckets, in a project that never refuses: what is measured is the speed of grants.
@@ -227,7 +217,7 @@ private:
     }
 
     const Plan &m_plan;
-    RealClock m_clock;
+    test::RealClock m_clock;
     redis::RedisConnection m_connection;
     redis::FunctionLibrary m_library;
     limits::BucketService m_buckets;
