@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 10
+-- build: 11
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the

@@ -309,7 +309,7 @@ local function release(keys, args)
     if #keys ~= 1 or #args ~= 1 then
         return refuseArgument('keys must be slots and the argument the slot id')
     end
-    return call('ZREM', keys[1], args[1])
+    return redis.call('ZREM', keys[1], args[1]) -- may be the first call of all: nothing is bound then
 end
 
 registerTimed('tidekeeper_acquire', acquire)
@@ -317,6 +317,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 10 end,
+    callback = function() return 11 end,
     flags = { 'no-writes' },
 }

@@ -105,6 +105,7 @@ private Q_SLOTS:
     void waitProlongsTheLease();
     void toldWaitIsEnough();
     void releaseGivesBackOnce();
+    void releaseMayBeTheFirstCall();
     void sameIdSamePlace();
     void idBelongsToItsKindOfRequest();
     void noPlaceNoCharge();
@@ -241,6 +242,15 @@ void TestQuotaPlaces::releaseGivesBackOnce()
     QCOMPARE(release(""), 0);
     QVERIFY(!m_redis.at(t0 + 1, QuotaAsk(1).withPlace()).granted);
     QCOMPARE(listed(), 10);
+}
+
+/// A restarted server loads the library anew, and the first that asks it may be a client that gives back.
+void TestQuotaPlaces::releaseMayBeTheFirstCall()
+{
+    const QuotaDecision held = m_redis.at(t0, QuotaAsk(1).withPlace());
+    const QByteArray library = m_redis.command({"FUNCTION", "DUMP"}).text;
+    m_redis.command({"FUNCTION", "RESTORE", library, "FLUSH"});
+    QCOMPARE(release(held.slot), 1);
 }
 
 void TestQuotaPlaces::sameIdSamePlace()
