@@ -1,5 +1,5 @@
 #!lua name=tidekeeper_quota
--- build: 11
+-- build: 12
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Weighted token buckets: one call decides over an account's and its project's bucket, the project's day and the
@@ -28,7 +28,6 @@ local PACE_STEP = 50 -- by which a pace rises each minute
 local SLOWEST_PACE_DIVISOR = 4 -- a refusal slows a bucket down to a quarter of its refill
 local MOST_DEBT_MS = 30000 -- of refill: the longest booking
 local MOST_MARKS = 30 -- of a project's last day
-local NO_DAY = { 0, 0 }
 
 local LANES = { realtime = true, bulk = true, renewal = true }
 
@@ -48,13 +47,20 @@ local function text(number)
     return format('%d', number)
 end
 
+-- Whole numbers of at most four digits by their texts: costs and waits are the same ones again and again.
+local shortNumbers = {}
+
 -- The whole number that an argument stands for; nil for everything else: signs, fractions, exponents, nan, inf, ''.
 local function wholeNumber(argument, largest)
-    if argument and #argument <= 16 and find(argument, '^%d+$') then
-        local number = toNumber(argument)
-        if number <= largest then
-            return number
+    local number = shortNumbers[argument]
+    if not number and argument and #argument <= 16 and find(argument, '^%d+$') then
+        number = toNumber(argument)
+        if #argument <= 4 then
+            shortNumbers[argument] = number
         end
+    end
+    if number and number <= largest then
+        return number
     end
 end
 
@@ -217,17 +223,25 @@ local function readAccount(key)
     return bucketOf(key, call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care'))
 end
 
--- With what it used so far, with its day: what it had used when that began, and when it ends; and by how much the
--- server's clock was set back.
+-- With the text of what it used so far, with its day, see dayOf(); and by how much the server's clock was set back.
 local function readProject(key)
     local f = call('HMGET', key, 'level_milli', 'carry', 'at_us', 'hour', 'care', 'used_milli', 'day')
     local project = bucketOf(key, f)
-    project.used = toNumber(f[6] or 0)
-    project.day = f[7] and (parsed[f[7]] or remember(f[7], numbersOf(f[7]))) or NO_DAY
+    project.used, project.day = f[6] or 0, f[7]
     if project.care then
         project.clockOffsetUs = toNumber(call('HGET', key, 'clock_offset_us') or 0)
     end
     return project
+end
+
+-- What a project had used when its day began, and when that ends.
+local function dayOf(project)
+    local line = project.day
+    if not line then
+        return 0, 0
+    end
+    local day = parsed[line] or remember(line, numbersOf(line))
+    return day[1], day[2]
 end
 
 -- Time that never runs backwards: the server's, plus what it was set back by so far.

@@ -42,7 +42,7 @@ local function dayRefusesForMs(request, day, project, nowUs)
     if request.lane == 'renewal' or (day.action == 1 and request.lane ~= 'bulk') then
         return 0
     end
-    local base, endUs = project.day[1], project.day[2]
+    local base, endUs = dayOf(project)
     if nowUs >= endUs or project.used - base + request.cost <= day.budget then
         return 0
     end
@@ -158,7 +158,8 @@ local function turnTheHour(project, day, nowUs)
     end
     marks[#marks + 1] = text(nowUs) .. ':' .. text(floor(project.used / 1000))
     call('HSET', project.key, 'marks', table.concat(marks, ' ', max(1, #marks - MOST_MARKS + 1)))
-    if nowUs >= project.day[2] then
+    local _, endUs = dayOf(project)
+    if nowUs >= endUs then
         call('HSET', project.key, 'day', text(project.used) .. ' ' .. text(dayEndUs(day, nowUs)))
     end
 end
@@ -317,6 +318,6 @@ registerTimed('tidekeeper_hold', hold)
 redis.register_function('tidekeeper_release_v1', release)
 redis.register_function{
     function_name = 'tidekeeper_quota_build',
-    callback = function() return 11 end,
+    callback = function() return 12 end,
     flags = { 'no-writes' },
 }

@@ -249,7 +249,7 @@ local function projectRow(scope, project, policy, serverUs)
     advance(project, policy.project, nowUs)
     local row = rowOf(project, policy.project, nowUs, project.clockOffsetUs)
     local f = call('HMGET', project.key, 'marks', 'refused_units', 'refused_calls', 'clock_steps')
-    local base, endUs = project.day[1], project.day[2]
+    local base, endUs = dayOf(project)
     if nowUs >= endUs then
         base, endUs = project.used, dayEndUs(policy.day, nowUs)
     end
