@@ -37,7 +37,7 @@ BucketService::BucketService(redis::RedisConnection &connection, redis::Function
         m_serverClock = ServerClock();
         if (const auto nowUs = connection.greetedAtUs())
             m_serverClock.seen(*nowUs, m_clock.monotonicMs());
-        m_feedback.catchUp();
+        m_feedback.tellMissed();
     });
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr qint64 answerMs = 500;
 constexpr qint64 shortestFreezeMs = 1'000; // as in lua/quota.lua
 constexpr qint64 longestFreezeMs = 24 * 3'600'000;
-constexpr qsizetype mostMissed = 10'000;
+constexpr qsizetype mostMissed = 1'000;
+constexpr qint64 tellAgainMs = 1'000;
 
 /// A call whose end is awaited.
 struct AwaitedCall final : QuotaCall {
@@ -93,6 +94,7 @@ QCoro::Task<Result<redis::Value>> Feedback::tell(std::shared_ptr<Project> projec
 
 void Feedback::tellMissed()
 {
+    m_tellAgainMs = m_clock.monotonicMs() + tellAgainMs;
     const QHash<QByteArray, Missed> missed = std::exchange(m_missed, {});
     for (const Missed &one : missed)
         tellAgain(one);

@@ -28,10 +28,13 @@ public:
     QCoro::Task<Result<QJsonObject>> refund(QString limiter, QString grantId);
     QCoro::Task<Result<QJsonObject>> release(QString limiter, QString holdId);
 
-    /// To be called while Redis answers, before a request is sent to it: freezes that it missed go ahead.
+    /// Redis is there again: it is told of the freezes that it missed.
+    void tellMissed();
+    /// To be called while Redis is connected, before a request is sent to it: the same, once a second at most, because
+    /// a Redis that is full or read-only would be told again and again.
     void catchUp()
     {
-        if (!m_missed.isEmpty())
+        if (!m_missed.isEmpty() && m_clock.monotonicMs() >= m_tellAgainMs)
             tellMissed();
     }
 
@@ -44,7 +47,6 @@ private:
     };
     QCoro::Task<Result<redis::Value>> tell(std::shared_ptr<Project> project, Verdict verdict);
     QCoro::Task<> tellAgain(Missed missed);
-    void tellMissed();
     QJsonObject refundDegraded(Project &project, const Grant &grant, const QString &grantId);
     void freezeLocally(const std::shared_ptr<Project> &project, const Verdict &verdict);
     Result<std::shared_ptr<Project>> projectOf(const QString &limiter, const QString &name) const;
@@ -57,6 +59,7 @@ private:
     QMap<QString, Usage> &m_usage;
     RefundedGrants m_refunded; ///< those of this engine's own buckets
     QHash<QByteArray, Missed> m_missed; ///< by what is frozen
+    qint64 m_tellAgainMs = 0; ///< monotonic
 };
 
 } // namespace tidekeeper::limits

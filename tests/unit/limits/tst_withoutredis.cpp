@@ -10,6 +10,7 @@
 #include <tidekeeper/callback.h>
 
 #include <QtCore/QJsonArray>
+#include <QtCore/QRegularExpression>
 #include <QtTest/QTest>
 
 #include <optional>
@@ -74,6 +75,7 @@ private Q_SLOTS:
     void aFreezeHoldsWithoutRedis();
     void aReportWithoutRedisFreezesThisEngine();
     void redisIsToldOfFreezesThatItMissed();
+    void aFullRedisIsToldOnceASecond();
     void aMissingPolicyIsNeverConsent();
     void tellsWhoIsDecidedWithoutRedis();
 
@@ -419,6 +421,30 @@ void TestWithoutRedis::redisIsToldOfFreezesThatItMissed()
     QCOMPARE(refused.refusedBy, u"account_frozen"_s);
     QVERIFY(refused.retryAfterMs > 880'000 && refused.retryAfterMs < 900'000);
     QVERIFY(acquire(bea, 1).answer.granted);
+}
+
+void TestWithoutRedis::aFullRedisIsToldOnceASecond()
+{
+    m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"1"_s});
+    std::optional<Status> ended;
+    m_buckets->report(
+        u"gmail"_s,
+        {{u"account"_s, ann}, {u"rate"_s, true}, {u"scope"_s, u"account"_s}, {u"retry_after_ms"_s, 900'000}},
+        whenDone(this, [&](const Status &status, const QJsonObject &) { ended = status; }));
+    QTRY_VERIFY(ended);
+    m_server.cli({u"config"_s, u"resetstat"_s});
+    for (int i = 0; i < 50; ++i)
+        acquire(bea, 0); // owes nothing, so that nothing is settled
+    const QString statistics = QString::fromUtf8(m_server.cli({u"info"_s, u"commandstats"_s}));
+    const auto calls =
+        QRegularExpression(u"cmdstat_fcall:calls=(\\d+),.*rejected_calls=(\\d+)"_s).match(statistics);
+    QVERIFY2(calls.hasMatch(), qPrintable(statistics));
+    const int asked = calls.captured(1).toInt() + calls.captured(2).toInt();
+    QVERIFY2(asked >= 50 && asked < 60, qPrintable(calls.captured()));
+    m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"0"_s});
+    QTRY_COMPARE_WITH_TIMEOUT(acquire(ann, 1).answer.refusedBy, u"account_frozen"_s, 5'000);
+    QTRY_VERIFY_WITH_TIMEOUT(!acquire(ann, 1).answer.degraded, 5'000);
+    QCOMPARE(acquire(ann, 1).answer.refusedBy, u"account_frozen"_s);
 }
 
 // spring-cloud/spring-cloud-gateway#248: what is missing is published again; a call that it comes too late for is no
