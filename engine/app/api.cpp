@@ -46,7 +46,8 @@ Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, 
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      schedules(router, work.scheduler), queues(router, {&work.jobs}, redis.queueFunctions())
+      schedules(router, work.scheduler),
+      queues(router, {&work.jobs, &work.pluginQueue}, redis.queueFunctions())
 { }
 
 } // namespace tidekeeper::app

@@ -19,7 +19,8 @@ namespace tidekeeper::app {
 
 namespace {
 
-const QString queueName = u"renew"_s;
+const QString renewQueue = u"renew"_s;
+const QString pluginQueueName = u"plugins"_s;
 const QString gmail = u"gmail"_s;
 const QString schedulePrefix = u"schedule."_s; // of settings
 constexpr int drainMs = 5'000;
@@ -196,9 +197,10 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       levels(redis.connection(), redis.quotaFunctions(), buckets.projects(), clock),
       overrides(redis.connection(), redis.quotaFunctions(), buckets.projects()),
       limiterSettings(store.settings, limiters, overrides, clock), leases(redis.leaseFunctions()),
-      jobs(queueName, redis.queueFunctions()), leader(leases, {}), scheduler(clock, jobs, leader),
-      queueService(jobs), accountsService(store.accounts, store.devices, store.sealing, clock,
-                                          [this] { return renewalWindowMs(); }),
+      jobs(renewQueue, redis.queueFunctions()), pluginQueue(pluginQueueName, redis.queueFunctions()),
+      leader(leases, {}), scheduler(clock, jobs, leader), queueService(pluginQueue),
+      accountsService(store.accounts, store.devices, store.sealing, clock,
+                      [this] { return renewalWindowMs(); }),
       renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
       renewal(portsOf(*this), providers),
       plugins(
@@ -247,7 +249,7 @@ QCoro::Task<> Work::start()
     takeUpPlugins();
     limiterSettings.start();
     co_await startSchedules();
-    startWorker();
+    startWorkers();
     renewal.requestScan();
 }
 
@@ -282,6 +284,8 @@ void Work::takeUpPlugins()
                 found.pluginId,
                 u"Its provider is unused: the name is empty or taken, or lifetime or window is missing."_s);
     }
+    for (const auto &found : plugins.implementations<JobHandler>())
+        pluginJobs.add(found);
 }
 
 QCoro::Task<> Work::startSchedules()
@@ -303,7 +307,7 @@ QCoro::Task<> Work::startSchedules()
     scheduler.start();
 }
 
-void Work::startWorker()
+void Work::startWorkers()
 {
     queue::WorkerOptions options;
     if (const renewal::Provider *provider = gmailProvider()) {
@@ -312,18 +316,35 @@ void Work::startWorker()
         options.prefetch = description.value("prefetch"_L1).toInt(options.prefetch);
     }
     worker =
-        std::make_unique<queue::Worker>(queueName, m_redis.endpoint(), m_redis.queueFunctions(), options);
+        std::make_unique<queue::Worker>(renewQueue, m_redis.endpoint(), m_redis.queueFunctions(), options);
     for (const QString &type : {renewal::RenewalEngine::scanJob, renewal::RenewalEngine::renewJob,
                                 renewal::RenewalEngine::removeJob})
         worker->handle(type, [this](queue::Job job) { return renewal.run(std::move(job)); });
     worker->start();
+
+    pluginWorker =
+        std::make_unique<queue::Worker>(pluginQueueName, m_redis.endpoint(), m_redis.queueFunctions());
+    pluginJobs.serve(*pluginWorker);
+    pluginWorker->start();
+}
+
+/// Both at the same time: the bound is for both.
+QCoro::Task<> Work::stopWorkers()
+{
+    std::vector<QCoro::Task<>> stopping;
+    for (queue::Worker *each : {worker.get(), pluginWorker.get()}) {
+        if (each)
+            stopping.push_back(each->stop(drainMs));
+    }
+    for (QCoro::Task<> &task : stopping)
+        co_await task;
+    pluginJobs.giveUp();
 }
 
 QCoro::Task<> Work::stop()
 {
     scheduler.stop();
-    if (worker)
-        co_await worker->stop(drainMs);
+    co_await stopWorkers();
     co_await leader.stop();
     co_await limiterSettings.stop();
     co_await plugins.stop();

@@ -4,6 +4,7 @@
 #include "app/eventbus.h"
 #include "app/hostservices.h"
 #include "app/metricsregistry.h"
+#include "app/pluginjobs.h"
 #include "app/redisparts.h"
 #include "app/storeparts.h"
 #include "config/config.h"
@@ -58,8 +59,11 @@ struct Work {
     settings::LimiterSettings limiterSettings;
 
     queue::Leases leases;
-    queue::JobQueue jobs;
-    std::unique_ptr<queue::Worker> worker; ///< from start() on, sized by the Gmail provider
+    queue::JobQueue jobs; ///< the engine's own
+    queue::JobQueue pluginQueue; ///< what plugins enqueue and schedule: none of it holds up a renewal
+    std::unique_ptr<queue::Worker> worker; ///< of jobs; from start() on, sized by the Gmail provider
+    std::unique_ptr<queue::Worker> pluginWorker; ///< of pluginQueue; from start() on
+    PluginJobs pluginJobs;
     queue::LeaderLease leader;
     scheduler::Scheduler scheduler;
     QueueService queueService;
@@ -78,7 +82,8 @@ private:
     QCoro::Task<> setLimiter(pluginhost::StartingPlugin plugin);
     void takeUpPlugins();
     QCoro::Task<> startSchedules();
-    void startWorker();
+    void startWorkers();
+    QCoro::Task<> stopWorkers();
     const renewal::Provider *gmailProvider() const;
 
     const config::Config &m_config;

@@ -134,12 +134,14 @@ class TIDEKEEPER_SDK_EXPORT JobHandler {
 public:
     virtual ~JobHandler();
 
-    /// {"types": ["notify"]}: constant after initialize(). [main]
+    /// {"types": ["notify"]}: constant after initialize(). Optional: "deadline_ms", how long run() may take (default
+    /// 300,000, at most 840,000). A type that two plugins name is run by the one found first. [main]
     virtual QJsonObject describe() const = 0;
 
-    /// Runs one job: {"id", "type", "payload": {…}, "attempt", "deferrals"}. At least once: be idempotent.
+    /// Runs one job: {"id", "type", "payload": {…}, "attempt" (from 1), "deferrals"}. At least once: be idempotent.
     /// Finish with ok (done) or with a code: "retry" (counted; details "after_ms" optional), "defer" (not counted;
-    /// details "after_ms"), "dead" (details "class"); any other code counts as "retry". [main]
+    /// details "after_ms"), "dead" (details "class"); any other code counts as "retry", and so does no answer in
+    /// time. Jobs run beside each other, two at a time. [main]
     virtual void run(const QJsonObject &job, Reply *reply) = 0;
 };
 
