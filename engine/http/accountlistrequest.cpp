@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "http/accountfields.h"
+#include "http/listquery.h"
 
 using namespace Qt::StringLiterals;
 
@@ -30,23 +31,11 @@ Result<> readExpiringWithin(const QString &text, qint64 &withinMs)
     return {};
 }
 
-Result<> readLimit(const QString &text, int &limit)
-{
-    if (text.isEmpty())
-        return {};
-    bool whole = false;
-    limit = text.toInt(&whole);
-    return whole ? Result<>() : badField(u"limit"_s, u"must be a whole number from 1 to 1000."_s);
-}
-
 } // namespace
 
 Result<store::AccountFilter> accountFilter(const Request &request)
 {
-    QJsonObject names;
-    for (const auto &[name, value] : request.query.queryItems(QUrl::FullyDecoded))
-        names.insert(name, value);
-    if (Result<> known = checkFieldNames(names, parameters, {}); !known)
+    if (Result<> known = checkParameters(request, parameters); !known)
         return fail(known.error());
     store::AccountFilter filter;
     filter.band = queryValue(request, u"band"_s);
@@ -60,8 +49,10 @@ Result<store::AccountFilter> accountFilter(const Request &request)
             readExpiringWithin(queryValue(request, u"expiring_within"_s), filter.expiringWithinMs);
         !read)
         return fail(read.error());
-    if (Result<> read = readLimit(queryValue(request, u"limit"_s), filter.limit); !read)
-        return fail(read.error());
+    const Result<int> limit = limitOf(request, filter.limit);
+    if (!limit)
+        return fail(limit.error());
+    filter.limit = *limit;
     return filter;
 }
 

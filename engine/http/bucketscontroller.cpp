@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/bucketscontroller.h"
 
+#include "http/listquery.h"
+
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::http {
@@ -8,21 +10,7 @@ namespace tidekeeper::http {
 namespace {
 
 constexpr int defaultLimit = 100;
-constexpr int largestLimit = 1'000;
 constexpr qsizetype longestFilter = 320; // an address has no more
-
-Result<int> limitOf(const Request &request)
-{
-    const QString text = queryValue(request, u"limit"_s);
-    if (text.isEmpty())
-        return defaultLimit;
-    bool isNumber = false;
-    const int limit = text.toInt(&isNumber);
-    if (isNumber && limit >= 1 && limit <= largestLimit)
-        return limit;
-    return fail(u"invalid_request"_s, u"\"limit\" must be a whole number from 1 to 1000."_s,
-                {{u"field"_s, u"limit"_s}});
-}
 
 Response responseOf(const Result<QJsonObject> &answer)
 {
@@ -41,7 +29,7 @@ BucketsController::BucketsController(Router &router, limits::LevelReader &levels
 
 QCoro::Task<Response> BucketsController::list(Request request)
 {
-    const Result<int> limit = limitOf(request);
+    const Result<int> limit = limitOf(request, defaultLimit);
     if (!limit)
         co_return Response::problem(limit.error());
     const QString filter = queryValue(request, u"q"_s);
