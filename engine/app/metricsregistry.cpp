@@ -3,6 +3,7 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -32,6 +33,7 @@ public:
     std::mutex mutex;
     std::unordered_map<std::string, prometheus::Family<prometheus::Counter> *> counters;
     std::unordered_map<std::string, prometheus::Family<prometheus::Gauge> *> gauges;
+    std::unordered_map<std::string, prometheus::Family<prometheus::Histogram> *> histograms;
 
     template<typename Builder, typename Families>
     auto &family(Families &families, Builder builder, const QString &name, const QString &help)
@@ -69,6 +71,16 @@ void MetricsRegistry::set(const QString &name, const QString &help, const QJsonO
     d->family(d->gauges, prometheus::BuildGauge(), u"tidekeeper_"_s + name, help)
         .Add(labelsOf(labels))
         .Set(value);
+}
+
+void MetricsRegistry::observe(const QString &name, const QString &help, const QJsonObject &labels,
+                              double seconds)
+{
+    static const prometheus::Histogram::BucketBoundaries bounds{0.005, 0.025, 0.1, 0.5, 1,  2.5,
+                                                                5,     15,    60,  300, 900};
+    d->family(d->histograms, prometheus::BuildHistogram(), u"tidekeeper_"_s + name, help)
+        .Add(labelsOf(labels), bounds)
+        .Observe(seconds);
 }
 
 QByteArray MetricsRegistry::text() const

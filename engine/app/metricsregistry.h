@@ -7,7 +7,7 @@
 
 namespace tidekeeper::app {
 
-/// Counters and gauges for /metrics, in the Prometheus text format. Names get the prefix "tidekeeper_"; what plugins
+/// Counters, gauges and distributions for /metrics, in the Prometheus text format. Names get the prefix "tidekeeper_"; what plugins
 /// count gets "tidekeeper_plugin_". [any]
 class MetricsRegistry final : public Metrics {
 public:
@@ -20,6 +20,8 @@ public:
     /// The engine's own, with a help text.
     void add(const QString &name, const QString &help, const QJsonObject &labels, double by);
     void set(const QString &name, const QString &help, const QJsonObject &labels, double value);
+    /// One duration of a distribution, in buckets from 5 ms to 15 min; the name ends in "_seconds".
+    void observe(const QString &name, const QString &help, const QJsonObject &labels, double seconds);
 
     QByteArray text() const;
 
