@@ -13,7 +13,7 @@ namespace {
 
 constexpr qint64 dayS = 86'400;
 constexpr qint64 epochJulianDay = 2'440'588;
-constexpr int searchDays = 3'660; ///< 29 February can be eight years away
+constexpr int searchDays = 14'700; ///< 29 February on a given weekday can be forty years away
 
 qint64 floorDiv(qint64 value, qint64 by)
 {

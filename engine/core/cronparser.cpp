@@ -36,8 +36,7 @@ QStringList weekdayNames()
     return {u"SUN"_s, u"MON"_s, u"TUE"_s, u"WED"_s, u"THU"_s, u"FRI"_s, u"SAT"_s};
 }
 
-constexpr qint64 someDayS =
-    951'868'800; ///< 2000-03-01: every date that exists comes within the search from here
+constexpr qint64 someDayS = 951'868'800; ///< 2000-03-01; dates that exist come within 28 years
 
 } // namespace
 
@@ -75,8 +74,18 @@ Result<CronExpression> CronParser::parse(const QString &text)
     if (const auto weekdays = parseWeekdays(fields[5]); !weekdays)
         return fail(weekdays.error());
     if (!m_cron.nextLocal(someDayS))
-        return refuse(u"day"_s, u"this date never comes, as in 30 February."_s);
+        return refuse(u"day"_s,
+                      u"this date never comes, like 30 February. Use a day that the month has, or "
+                      "L for its last day."_s);
     return m_cron;
+}
+
+QString CronParser::valuesOf(const Field &field)
+{
+    const QString numbers = u"%1 to %2"_s.arg(field.min).arg(field.max);
+    if (field.names.isEmpty())
+        return numbers;
+    return u"%1 or %2 to %3"_s.arg(numbers, field.names.first(), field.names.last());
 }
 
 std::optional<int> CronParser::parseValue(const Field &field, const QString &text)
@@ -96,17 +105,23 @@ Result<CronParser::Range> CronParser::parseRange(const Field &field, const QStri
     const QStringList parts = item.split(u'/');
     const QStringList ends = parts[0].split(u'-');
     if (parts.size() > 2 || ends.size() > 2)
-        return refuse(field.name, u"\"%1\" is not a value, a range or a step."_s.arg(item));
+        return refuse(
+            field.name,
+            u"\"%1\" is not a value, a range or a step; write for example 5, 1-5 or */5."_s.arg(item));
     if (parts[0] != u"*") {
         const auto first = parseValue(field, ends[0]);
         auto last = ends.size() == 2 ? parseValue(field, ends[1]) : first;
-        if (ends.size() == 2 && field.max == 7 && last == 0)
-            last = 7; // FRI-SUN
+        if (ends.size() == 2 && field.max == 7 && last == 0 && first != 0)
+            last = 7; // FRI-SUN, but not SUN-SUN
         if (!first || !last)
-            return refuse(field.name,
-                          u"\"%1\" is not between %2 and %3."_s.arg(item).arg(field.min).arg(field.max));
+            return refuse(field.name, u"\"%1\" is not known here; use %2."_s.arg(item, valuesOf(field)));
         if (*first > *last)
-            return refuse(field.name, u"the range \"%1\" runs backwards."_s.arg(item));
+            return refuse(field.name,
+                          u"the range \"%1\" runs backwards; write %2-%3,%4-%5."_s.arg(item)
+                              .arg(*first)
+                              .arg(field.max)
+                              .arg(field.min)
+                              .arg(*last));
         range.first = *first;
         range.last = parts.size() == 2 && ends.size() == 1 ? field.max : *last;
     }
@@ -146,7 +161,7 @@ Result<> CronParser::parseDays(const QString &text)
         if (const auto match = fromEnd.match(item); match.hasMatch()) {
             const int before = match.captured(1).toInt();
             if (before > 30)
-                return refuse(field.name, u"\"%1\" is more than a month before the last day."_s.arg(item));
+                return refuse(field.name, u"\"%1\" is before every month; use L to L-30."_s.arg(item));
             m_cron.m_daysFromEnd |= 1U << before;
             continue;
         }
@@ -173,7 +188,7 @@ Result<> CronParser::parseWeekdays(const QString &text)
         if (nthMatch.hasMatch() || lastMatch.hasMatch()) {
             const auto day = parseValue(field, (nthMatch.hasMatch() ? nthMatch : lastMatch).captured(1));
             if (!day)
-                return refuse(field.name, u"\"%1\" does not name a weekday."_s.arg(item));
+                return refuse(field.name, u"\"%1\" names no weekday; use %2."_s.arg(item, valuesOf(field)));
             const int bit = nthMatch.hasMatch() ? nthMatch.captured(2).toInt() : 0;
             m_cron.m_nth[static_cast<size_t>(*day % 7)] |= static_cast<quint8>(1U << bit);
             continue;

@@ -27,6 +27,7 @@ private:
 
     static Result<quint64> parseField(const Field &field, const QString &text);
     static Result<Range> parseRange(const Field &field, const QString &item);
+    static QString valuesOf(const Field &field); ///< for the remedy: "1 to 12 or JAN to DEC"
     static std::optional<int> parseValue(const Field &field, const QString &text);
     Result<> parseDays(const QString &text);
     Result<> parseWeekdays(const QString &text);

@@ -111,6 +111,16 @@ void TestCliLocal::cronNext_data()
     QTest::newRow("repeated in autumn")
         << u"30 1 * * *"_s << u"America/New_York"_s << u"2026-11-01T00:00:00-04:00"_s
         << QStringList{u"2026-11-01T05:30:00Z"_s, u"2026-11-02T06:30:00Z"_s};
+    QTest::newRow("half an hour, at the end of the gap")
+        << u"15 2 * * *"_s << u"Australia/Lord_Howe"_s << u"2026-10-03T00:00:00.000Z"_s
+        << QStringList{u"2026-10-03T15:30:00Z"_s, u"2026-10-04T15:15:00Z"_s};
+    QTest::newRow("gap at midnight") << u"@daily"_s << u"America/Santiago"_s << u"2026-09-05T12:00:00Z"_s
+                                     << QStringList{u"2026-09-06T04:00:00Z"_s, u"2026-09-07T03:00:00Z"_s};
+    QTest::newRow("zone with three parts")
+        << u"0 0 1 1 *"_s << u"America/Argentina/Buenos_Aires"_s << u"2026-06-01T00:00:00+05:30"_s
+        << QStringList{u"2027-01-01T03:00:00Z"_s};
+    QTest::newRow("no zone is UTC") << u"0 0 29 2 *"_s << QString() << u"2026-01-01T00:00:00Z"_s
+                                    << QStringList{u"2028-02-29T00:00:00Z"_s, u"2032-02-29T00:00:00Z"_s};
     QTest::newRow("seconds") << u"30 0 0 * * *"_s << u"Asia/Seoul"_s << u"2026-05-01T00:00:00Z"_s
                              << QStringList{u"2026-05-01T15:00:30Z"_s};
 }
@@ -141,11 +151,14 @@ void TestCliLocal::cronRefuses_data()
     QTest::addColumn<int>("exitCode");
     QTest::addColumn<QString>("says");
     QTest::newRow("minute 61") << QStringList{u"61 * * * *"_s} << 1 << u"minute"_s;
-    QTest::newRow("30 February") << QStringList{u"0 0 30 2 *"_s} << 1 << QString();
-    QTest::newRow("four fields") << QStringList{u"* * * *"_s} << 1 << QString();
-    QTest::newRow("empty") << QStringList{u""_s} << 1 << QString();
+    QTest::newRow("30 February") << QStringList{u"0 0 30 2 *"_s} << 1 << u"never comes"_s;
+    QTest::newRow("four fields") << QStringList{u"* * * *"_s} << 1 << u"this has 4"_s;
+    QTest::newRow("empty") << QStringList{u""_s} << 1 << u"this has 0"_s;
     QTest::newRow("zone") << QStringList{u"* * * * *"_s, u"--tz"_s, u"Mars/Olympus"_s} << 1
                           << u"Mars/Olympus"_s;
+    for (const QString &zone : {u"EST5EDT4"_s, u"GMT+3"_s, u"../UTC"_s, u"asia/seoul"_s, u"+02:00"_s})
+        QTest::newRow(qPrintable(u"zone "_s + zone))
+            << QStringList{u"* * * * *"_s, u"--tz"_s, zone} << 1 << u"IANA name"_s;
     QTest::newRow("time without zone")
         << QStringList{u"* * * * *"_s, u"--from"_s, u"2026-01-01T00:00:00"_s} << 2 << u"--from"_s;
     QTest::newRow("no time") << QStringList{u"* * * * *"_s, u"--from"_s, u"tomorrow"_s} << 2 << u"--from"_s;

@@ -3,6 +3,7 @@
 
 #include <QtCore/QDateTime>
 #include <QtCore/QElapsedTimer>
+#include <QtCore/QRegularExpression>
 #include <QtCore/QSet>
 #include <QtTest/QTest>
 
@@ -96,6 +97,8 @@ private Q_SLOTS:
     void midnightGapKeepsItsDay();
     void refused_data();
     void refused();
+    void remedies_data();
+    void remedies();
     void rareButValid();
     void limits();
 };
@@ -150,6 +153,11 @@ void TestCron::next_data()
     // Calendar.
     row("0 0 29 2 *", "UTC", "2026-01-01T00:00:00Z", {u"2028-02-29T00:00:00Z"_s, u"2032-02-29T00:00:00Z"_s});
     row("0 0 29 2 *", "UTC", "2097-01-01T00:00:00Z", {u"2104-02-29T00:00:00Z"_s});
+    // Weekdays of 29 February: up to forty years apart, since 2100 has none.
+    row("0 0 * 2 MON#5", "UTC", "2026-01-01T00:00:00Z", {u"2044-02-29T00:00:00Z"_s});
+    row("0 0 29 2 */7", "UTC", "2088-03-01T00:00:00Z", {u"2128-02-29T00:00:00Z"_s});
+    row("30 * 29 2 */7", "America/New_York", "2032-03-02T00:00:00Z", {u"2060-02-29T05:30:00Z"_s});
+    row("0 0 */29 2 THU", "UTC", "2091-02-02T00:00:00Z", {u"2103-02-01T00:00:00Z"_s});
     row("59 59 23 31 12 *", "UTC", "2025-12-31T23:59:58Z",
         {u"2025-12-31T23:59:59Z"_s, u"2026-12-31T23:59:59Z"_s});
     row("@yearly", "Asia/Seoul", "2025-06-01T00:00:00Z", {u"2025-12-31T15:00:00Z"_s});
@@ -169,6 +177,8 @@ void TestCron::next_data()
     row("0 0 * * 7", "UTC", "2026-01-01T00:00:00Z", {u"2026-01-04T00:00:00Z"_s});
     row("0 0 * * SAT-SUN", "UTC", "2026-01-01T00:00:00Z",
         {u"2026-01-03T00:00:00Z"_s, u"2026-01-04T00:00:00Z"_s});
+    row("0 0 * * SUN-SUN", "UTC", "2026-01-01T00:00:00Z",
+        {u"2026-01-04T00:00:00Z"_s, u"2026-01-11T00:00:00Z"_s});
     row("0 0 13 * FRI", "UTC", "2026-01-01T00:00:00Z", // day or weekday
         {u"2026-01-02T00:00:00Z"_s, u"2026-01-09T00:00:00Z"_s, u"2026-01-13T00:00:00Z"_s});
     row("0 0 */2 * FRI", "UTC", "2026-01-01T00:00:00Z", // a field with * restricts both
@@ -263,11 +273,15 @@ void TestCron::refused_data()
     const auto row = [](const char *pattern, const char *field) {
         QTest::addRow("%s", pattern) << QString::fromLatin1(pattern) << QString::fromLatin1(field);
     };
-    // jaclarke/cronosjs#37, mariusbancila/croncpp#7, harrisiirak/cron-parser#415
+    // jaclarke/cronosjs#37, Steve-Mcl/node-red-contrib-cron-plus#110, jmrozanec/cron-utils#310: searched for ever;
+    // mariusbancila/croncpp#7, harrisiirak/cron-parser#415: a date that does not exist came back.
     row("0 0 30 2 *", "day");
     row("0 0 31 4 *", "day");
     row("0 0 31 4,6 *", "day");
     row("0 0 L-30 2 *", "day");
+    row("0 0 31 2,4,6,9,11 *", "day");
+    row("0 0 30,31 2 *", "day");
+    row("* * * 30 2 *", "day");
     row("", "cron");
     row("* * * *", "cron");
     row("* * * * * * *", "cron");
@@ -283,6 +297,9 @@ void TestCron::refused_data()
     row("* * * * MON#6", "weekday");
     row("* * * * XYZ#1", "weekday");
     row("* * * * L", "weekday");
+    row("* * 15W * *", "day");
+    row("0 22-2 * * *", "hour");
+    row("0 0 * NOV-FEB *", "month");
     row("60 * * * * *", "second");
     row("*/0 * * * *", "minute");
     row("*/90 * * * *", "minute");
@@ -307,7 +324,34 @@ void TestCron::refused()
     QVERIFY(!result);
     QCOMPARE(result.error().code, u"invalid_cron"_s);
     QCOMPARE(result.error().details[u"field"].toString(), field);
-    QVERIFY(!result.error().text.isEmpty());
+    // The sentence names the field, and what to write instead.
+    QVERIFY2(result.error().text.contains(field), qPrintable(result.error().text));
+    static const QRegularExpression remedy(u"\\b(use|write|from 1 to|fields)\\b"_s,
+                                           QRegularExpression::CaseInsensitiveOption);
+    QVERIFY2(remedy.match(result.error().text).hasMatch(), qPrintable(result.error().text));
+}
+
+void TestCron::remedies_data()
+{
+    QTest::addColumn<QString>("pattern");
+    QTest::addColumn<QString>("text");
+    const auto row = [](const QString &pattern, const QString &text) {
+        QTest::newRow(qPrintable(pattern)) << pattern << text;
+    };
+    row(u"60 * * * *"_s, u"Cron field \"minute\": \"60\" is not known here; use 0 to 59."_s);
+    row(u"0 0 * FOO *"_s, u"Cron field \"month\": \"FOO\" is not known here; use 1 to 12 or JAN to DEC."_s);
+    row(u"0 22-2 * * *"_s, u"Cron field \"hour\": the range \"22-2\" runs backwards; write 22-23,0-2."_s);
+    row(u"*/90 * * * *"_s, u"Cron field \"minute\": the step in \"*/90\" must be from 1 to 59."_s);
+    row(u"0 0 30 2 *"_s,
+        u"Cron field \"day\": this date never comes, like 30 February. Use a day that the month has, or L "
+        u"for "
+        "its last day."_s);
+}
+
+void TestCron::remedies()
+{
+    QFETCH(QString, pattern);
+    QTEST(CronExpression::parse(pattern).error().text, "text");
 }
 
 void TestCron::rareButValid()
@@ -315,6 +359,8 @@ void TestCron::rareButValid()
     QElapsedTimer timer;
     timer.start();
     QVERIFY(CronExpression::parse(u"0 0 29 2 *"_s));
+    QVERIFY(CronExpression::parse(u"0 0 * 2 MON#5"_s)); // 29 February on a Monday: each 28 years
+    QVERIFY(CronExpression::parse(u"0 0 29 2 */7"_s));
     QVERIFY(CronExpression::parse(u"0 0 31 4 MON"_s)); // the weekday makes it possible
     QVERIFY(timer.elapsed() < 50);
 }
