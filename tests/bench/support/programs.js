@@ -32,8 +32,8 @@ class Programs {
         return path.join(this.folder, `${name}.log`);
     }
 
-    /** A redis-server on a free port of loopback, with the quota functions loaded. */
-    async startRedis(name, extra = []) {
+    /** A redis-server on a free port of loopback, with these files of functions loaded as one library. */
+    async startRedis(name, extra = [], library = quotaLibrary) {
         const port = await freePort();
         const folder = path.join(this.folder, name);
         fs.mkdirSync(folder);
@@ -41,8 +41,9 @@ class Programs {
             '--maxmemory-policy', 'noeviction', '--dir', folder, ...extra]);
         await this.eventually(name, program, () => /Ready to accept connections/.test(this.read(name)));
         const redis = new RedisServer(program, port);
-        redis.cli(['-x', 'FUNCTION', 'LOAD'],
-            quotaLibrary.map((file) => fs.readFileSync(path.join(luaFolder, file), 'utf8')).join(''));
+        if (library.length)
+            redis.cli(['-x', 'FUNCTION', 'LOAD'],
+                library.map((file) => fs.readFileSync(path.join(luaFolder, file), 'utf8')).join(''));
         return redis;
     }
 
@@ -98,6 +99,21 @@ class RedisServer {
     microsecondsInScripts() {
         const lines = this.cli(['INFO', 'commandstats']).matchAll(/^cmdstat_(?:fcall|evalsha|eval):calls=\d+,usec=(\d+)/gm);
         return [...lines].reduce((sum, [, us]) => sum + Number(us), 0);
+    }
+
+    /** Processor time of Redis' main thread so far. */
+    processorUs() {
+        const lines = this.cli(['INFO', 'cpu']).matchAll(/^used_cpu_(?:sys|user)_main_thread:(\S+)/gm);
+        return [...lines].reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0);
+    }
+
+    /** Empties it and its append-only file, so that nobody pays for what another left. */
+    async clear() {
+        this.cli(['FLUSHALL', 'SYNC']);
+        this.cli(['BGREWRITEAOF']);
+        const busy = /^aof_(?:rewrite_in_progress|rewrite_scheduled|pending_bio_fsync):[1-9]/m;
+        while (busy.test(this.cli(['INFO', 'persistence'])))
+            await sleep(5);
     }
 
     /** Bytes of the append-only file. */
