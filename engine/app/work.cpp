@@ -117,7 +117,8 @@ QJsonObject scanSchedule(const QString &cron)
 void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
-    const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1;
+    const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
+        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
@@ -198,7 +199,7 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       overrides(redis.connection(), redis.quotaFunctions(), buckets.projects()),
       limiterSettings(store.settings, limiters, overrides, clock), leases(redis.leaseFunctions()),
       jobs(renewQueue, redis.queueFunctions()), pluginQueue(pluginQueueName, redis.queueFunctions()),
-      leader(leases, {}), scheduler(clock, jobs, leader), queueService(pluginQueue),
+      leader(leases, {}), scheduler(clock, {&jobs, &pluginQueue}, leader), queueService(pluginQueue),
       accountsService(store.accounts, store.devices, store.sealing, clock,
                       [this] { return renewalWindowMs(); }),
       renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
@@ -211,6 +212,7 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       m_config(config), m_redis(redis), m_store(store)
 {
     offerServices();
+    queueWatch.watch(scheduler);
     QObject::connect(&events, &EventBus::published, &events, [this](const QJsonObject &event) {
         logEvent(event);
         keepInTimeline(m_store.journal, event);
@@ -284,18 +286,20 @@ void Work::takeUpPlugins()
                 found.pluginId,
                 u"Its provider is unused: the name is empty or taken, or lifetime or window is missing."_s);
     }
-    for (const auto &found : plugins.implementations<JobHandler>())
-        pluginJobs.add(found);
+    for (const auto &found : plugins.implementations<JobHandler>()) {
+        for (const QString &problem : pluginJobs.add(found))
+            log::warning(found.pluginId, problem);
+    }
 }
 
 QCoro::Task<> Work::startSchedules()
 {
     const renewal::Provider *provider = gmailProvider();
     const QString cron = provider ? provider->plugin->describe().value("cron"_L1).toString() : QString();
-    if (const Status declared = scheduler.declare(scanSchedule(cron)); !declared.ok()) {
+    if (const Status declared = scheduler.declareOwn(scanSchedule(cron)); !declared.ok()) {
         // Better at the default rhythm than never.
         log::error(u"scheduler"_s, u"plugins.watch-renewal.cron is not used: "_s + declared.text);
-        scheduler.declare(scanSchedule({}));
+        scheduler.declareOwn(scanSchedule({}));
     }
 
     const auto changes = co_await m_store.settings.all(schedulePrefix);
@@ -320,11 +324,13 @@ void Work::startWorkers()
     for (const QString &type : {renewal::RenewalEngine::scanJob, renewal::RenewalEngine::renewJob,
                                 renewal::RenewalEngine::removeJob})
         worker->handle(type, [this](queue::Job job) { return renewal.run(std::move(job)); });
+    queueWatch.watch(renewQueue, *worker);
     worker->start();
 
     pluginWorker =
         std::make_unique<queue::Worker>(pluginQueueName, m_redis.endpoint(), m_redis.queueFunctions());
     pluginJobs.serve(*pluginWorker);
+    queueWatch.watch(pluginQueueName, *pluginWorker);
     pluginWorker->start();
 }
 

@@ -5,6 +5,7 @@
 #include "app/hostservices.h"
 #include "app/metricsregistry.h"
 #include "app/pluginjobs.h"
+#include "app/queuewatch.h"
 #include "app/redisparts.h"
 #include "app/storeparts.h"
 #include "config/config.h"
@@ -42,6 +43,7 @@ struct Work {
     scheduler::RedisClock clock;
     MetricsRegistry metrics;
     EventBus events;
+    QueueWatch queueWatch{metrics, events};
 
     net::HttpClient http;
     net::HttpService httpService;
