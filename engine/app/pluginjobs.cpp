@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/pluginjobs.h"
 
-#include "log/log.h"
 #include "log/redact.h"
 
 #include <QtCore/QJsonArray>
@@ -37,20 +36,6 @@ JobOutcome::Kind kindOf(const Error &error)
     return error.code == u"dead" ? JobOutcome::Kind::Dead : JobOutcome::Kind::Retry;
 }
 
-QJsonObject describe(const JobHandler &handler, const QString &pluginId)
-{
-    try {
-        return handler.describe();
-    } catch (const std::exception &fault) {
-        log::error(pluginId,
-                   u"It runs no jobs, for its describe() threw an exception: "_s
-                       + QString::fromUtf8(fault.what()));
-    } catch (...) {
-        log::error(pluginId, u"It runs no jobs, for its describe() threw something."_s);
-    }
-    return {};
-}
-
 QJsonObject jsonOf(const queue::Job &job)
 {
     return {{u"id"_s, job.id},
@@ -77,23 +62,31 @@ JobOutcome jobOutcomeFrom(const Result<QJsonObject> &answer)
     return outcome;
 }
 
-void PluginJobs::add(const pluginhost::Implementation<JobHandler> &handler)
+QStringList PluginJobs::add(const pluginhost::Implementation<JobHandler> &handler)
 {
-    const QJsonObject description = describe(*handler.object, handler.pluginId);
+    QJsonObject description;
+    try {
+        description = handler.object->describe();
+    } catch (...) {
+        return {u"It runs no jobs: its describe() threw an exception."_s};
+    }
+    QStringList problems;
     const int deadlineMs = description.value("deadline_ms"_L1).toInt(defaultDeadlineMs);
     const QJsonArray types = description.value("types"_L1).toArray();
     for (const QJsonValue &value : types) {
         const QString type = value.toString();
         if (const auto other = m_runners.constFind(type); other != m_runners.constEnd()) {
-            log::warning(handler.pluginId,
-                         u"It does not run jobs of the type \"%1\": the plugin \"%2\" does already."_s.arg(
-                             type, other->pluginId));
+            problems.append(u"It does not run jobs of the type \"%1\": the plugin \"%2\" does already."_s.arg(
+                type, other->pluginId));
         } else if (!type.isEmpty()) {
             m_runners.insert(type,
                              {handler.object, handler.pluginId, std::clamp(deadlineMs, 1, longestDeadlineMs),
                               handler.lateAnswers});
         }
     }
+    if (types.isEmpty())
+        problems.append(u"It runs no jobs: its describe() names no \"types\"."_s);
+    return problems;
 }
 
 void PluginJobs::serve(queue::Worker &worker)

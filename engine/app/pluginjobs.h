@@ -11,8 +11,9 @@ namespace tidekeeper::app {
 /// Runs the jobs of plugins: each type by the one JobHandler that named it. Main thread.
 class PluginJobs {
 public:
-    /// Takes up what this handler says of itself; a type that another handler has already stays with that one.
-    void add(const pluginhost::Implementation<JobHandler> &handler);
+    /// Takes up the types that this handler names; one that another has already stays with that one. What is wrong
+    /// with it, in sentences about "it".
+    QStringList add(const pluginhost::Implementation<JobHandler> &handler);
 
     /// Registers every type with the worker. Before its start().
     void serve(queue::Worker &worker);
