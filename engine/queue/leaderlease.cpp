@@ -54,6 +54,7 @@ QCoro::Task<> LeaderLease::attempt()
     if (!state || owner != m_owner || validUntil.hasExpired())
         co_return;
     m_validUntil = validUntil;
+    m_otherUntil.setRemainingTime(state->held ? 0 : state->remainingMs + 2 * m_options.everyMs);
     setTerm(state->held ? state->term : 0);
 }
 

@@ -29,6 +29,8 @@ public:
 
     bool isHeld() const { return m_term != 0 && !m_validUntil.hasExpired(); }
     qint64 term() const { return isHeld() ? m_term : 0; } ///< 0 = not the holder
+    /// The last answer told of a holder, this one or another, whose lease may still last.
+    bool isAnyoneHolding() const { return isHeld() || !m_otherUntil.hasExpired(); }
     const QString &name() const { return m_options.name; }
 
     /// A resource refused our term because it has seen this one: lead again with a greater term, or not at all.
@@ -47,6 +49,7 @@ private:
     QByteArray m_owner;
     QTimer m_timer;
     QDeadlineTimer m_validUntil;
+    QDeadlineTimer m_otherUntil; ///< another holder's lease, and one try more
     qint64 m_term = 0;
     qint64 m_seenTerm = 0;
     bool m_asking = false;

@@ -98,8 +98,10 @@ void TestQueueLease::leaderIsReplaced()
         first.start();
         QTRY_VERIFY(first.isHeld());
         firstTerm = first.term();
+        QVERIFY(!second.isAnyoneHolding()); // it has not asked yet
         second.start();
         QTest::qWait(600); // longer than the lease: it is renewed
+        QVERIFY(second.isAnyoneHolding());
         QVERIFY(first.isHeld());
         QVERIFY(!second.isHeld());
     } // gone without a word
@@ -133,6 +135,7 @@ void TestQueueLease::believesOnlyWhatStillHolds()
     own.server().pause();
     QTRY_VERIFY_WITH_TIMEOUT(!leader.isHeld(), 1'000);
     QTRY_COMPARE(lost.size(), 1);
+    QVERIFY(!leader.isAnyoneHolding());
     own.server().resume();
     QTRY_VERIFY_WITH_TIMEOUT(leader.isHeld(), 15'000);
 }
