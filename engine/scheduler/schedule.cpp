@@ -65,10 +65,8 @@ Result<core::Misfire> misfireFrom(const QString &name)
     return refuse(u"misfire"_s, u"misfire must be \"coalesce\", \"skip\" or \"each\"."_s);
 }
 
-std::optional<queue::JobSpec> jobFrom(const QString &id, const QJsonObject &job)
+queue::JobSpec jobFrom(const QString &id, const QJsonObject &job)
 {
-    if (job.isEmpty())
-        return std::nullopt;
     queue::JobSpec spec;
     spec.type = job[u"type"].toString();
     spec.payload = job[u"payload"].toObject();
@@ -102,7 +100,7 @@ Result<Schedule> Schedule::fromJson(const QJsonObject &json)
     if (jitter > 86'400'000)
         return refuse(u"jitter_ms"_s, u"jitter_ms must be at most a day."_s);
     const QJsonObject job = json[u"job"].toObject();
-    if (!job.isEmpty() && job[u"type"].toString().isEmpty())
+    if (job[u"type"].toString().isEmpty())
         return refuse(u"job"_s, u"The job of a schedule needs a \"type\"."_s);
     return Schedule{id,
                     json[u"title"].toString(id),
@@ -112,7 +110,8 @@ Result<Schedule> Schedule::fromJson(const QJsonObject &json)
                     overlap == u"queue-one",
                     core::stableOffsetMs(id, jitter),
                     json[u"paused"].toBool(),
-                    jobFrom(id, job)};
+                    jobFrom(id, job),
+                    job[u"queue"].toString()};
 }
 
 Result<QJsonObject> withChange(QJsonObject schedule, const QJsonObject &change)

@@ -16,10 +16,12 @@ struct Schedule {
     bool queueOne = false; ///< overlap "queue-one"; otherwise "skip"
     qint64 offsetMs = 0; ///< stable, from jitter_ms
     bool paused = false;
-    std::optional<queue::JobSpec> job;
+    queue::JobSpec job;
+    QString queue; ///< of the job; empty = not said
 
     /// {"id", "title", "cron" or "interval_ms", "zone", "misfire": "coalesce" | "skip" | "each", "misfire_cap",
-    /// "overlap": "skip" | "queue-one", "jitter_ms", "paused", "job": {"type", "payload", "dedupe", "urgent"}}.
+    /// "overlap": "skip" | "queue-one", "jitter_ms", "paused", "job": {"type", "payload", "dedupe", "urgent",
+    /// "queue"}}.
     /// Failures: invalid_request, invalid_cron, unknown_zone; details "field".
     static Result<Schedule> fromJson(const QJsonObject &json);
 };

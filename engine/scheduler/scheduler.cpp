@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/scheduler.h"
 
+#include "core/faultpoint.h"
+
 #include <QtCore/QJsonArray>
 #include <QtCore/QPointer>
 
@@ -13,11 +15,21 @@ namespace {
 /// Every wait is cut to this and computed anew, so that no step of a clock, suspend or far tick matters.
 constexpr qint64 longestWaitMs = 5'000;
 constexpr qint64 retryMs = 1'000;
-constexpr int pokeMs = 200;
 
 tl::unexpected<Error> notFound(const QString &id)
 {
     return fail(u"not_found"_s, u"There is no schedule \"%1\"."_s.arg(id), {{u"schedule"_s, id}});
+}
+
+Status unknownQueue(const QString &name, const QList<queue::JobQueue *> &queues)
+{
+    QStringList names;
+    for (const queue::JobQueue *queue : queues)
+        names.append(queue->name());
+    return Status::failure(u"invalid_request"_s,
+                           u"There is no queue \"%1\" for the job of a schedule; there are: %2."_s.arg(
+                               name, names.join(u", "_s)),
+                           {{u"field"_s, u"job.queue"_s}});
 }
 
 } // namespace
@@ -26,15 +38,15 @@ struct Scheduler::Entry {
     QJsonObject declared;
     QJsonObject change;
     Schedule schedule;
-    Callback callback;
+    queue::JobQueue *queue;
     queue::ScheduleState state; ///< as last known; its nominal time is what the next compare-and-set expects
     qint64 afterMs = 0; ///< ticks after this nominal time are due; 0 = not leading yet
     bool firing = false;
-    bool poked = false;
 };
 
-Scheduler::Scheduler(const Clock &clock, queue::JobQueue &queue, queue::LeaderLease &lease, QObject *parent)
-    : QObject(parent), m_clock(clock), m_queue(queue), m_lease(lease)
+Scheduler::Scheduler(const Clock &clock, QList<queue::JobQueue *> queues, queue::LeaderLease &lease,
+                     QObject *parent)
+    : QObject(parent), m_clock(clock), m_queues(std::move(queues)), m_lease(lease)
 {
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &Scheduler::look);
@@ -48,17 +60,27 @@ Scheduler::~Scheduler() = default;
 
 Status Scheduler::declare(const QJsonObject &schedule)
 {
-    return declare(schedule, nullptr);
+    return declare(schedule, m_queues.last());
 }
 
-Status Scheduler::declare(const QJsonObject &schedule, Callback callback)
+Status Scheduler::declareOwn(const QJsonObject &schedule)
 {
+    return declare(schedule, m_queues.first());
+}
+
+Status Scheduler::declare(QJsonObject schedule, queue::JobQueue *standard)
+{
+    QJsonObject job = schedule[u"job"].toObject();
+    if (!job.isEmpty() && !job.contains(u"queue")) {
+        job.insert(u"queue"_s, standard->name());
+        schedule.insert(u"job"_s, job);
+    }
     auto declared = Schedule::fromJson(schedule);
     if (!declared)
         return declared.error();
-    if (!callback && !declared->job)
-        return Status::failure(u"invalid_request"_s, u"A schedule needs a \"job\"."_s,
-                               {{u"field"_s, u"job"_s}});
+    queue::JobQueue *queue = queueNamed(declared->queue);
+    if (!queue)
+        return unknownQueue(declared->queue, m_queues);
     if (entry(declared->id))
         return Status::failure(u"already_declared"_s,
                                u"The schedule \"%1\" exists already."_s.arg(declared->id));
@@ -70,8 +92,8 @@ Status Scheduler::declare(const QJsonObject &schedule, Callback callback)
     auto effective = merged ? Schedule::fromJson(*merged) : Result<Schedule>(fail(merged.error()));
     if (!effective)
         change = {};
-    auto made = std::make_unique<Entry>(Entry{
-        schedule, change, effective ? std::move(*effective) : std::move(*declared), std::move(callback), {}});
+    auto made = std::make_unique<Entry>(
+        Entry{schedule, change, effective ? std::move(*effective) : std::move(*declared), queue, {}});
     m_entries.emplace(id, std::move(made));
     if (m_leadingTerm != 0)
         lead(m_leadingTerm); // reads the nominal time of the new one too
@@ -138,18 +160,24 @@ void Scheduler::stop()
     m_timer.stop();
 }
 
-/// A new leader first makes the queue refuse older terms, then reads where the schedules stand.
+/// A new leader first makes every queue refuse older terms, then reads where the schedules stand.
 QCoro::Task<> Scheduler::lead(qint64 term)
 {
     const QPointer<Scheduler> alive(this);
-    const Result<> fenced = co_await m_queue.fence(m_lease.name(), term);
-    if (!alive || m_lease.term() != term)
-        co_return;
-    if (!fenced && fenced.error().code == u"stale_term") {
-        m_lease.outbid(fenced.error().details[u"term"].toInteger());
-        co_return;
+    const QList<queue::JobQueue *> queues = m_queues;
+    bool known = true;
+    for (qsizetype i = 0; known && i < queues.size(); ++i) {
+        const Result<> fenced = co_await queues[i]->fence(m_lease.name(), term);
+        if (!alive || m_lease.term() != term)
+            co_return;
+        if (!fenced && fenced.error().code == u"stale_term") {
+            m_lease.outbid(fenced.error().details[u"term"].toInteger());
+            co_return;
+        }
+        known = fenced.has_value();
     }
-    const bool known = fenced && co_await refreshStates();
+    if (known)
+        known = co_await refreshStates();
     if (!alive || m_lease.term() != term || !m_running)
         co_return;
     if (!known) {
@@ -215,11 +243,14 @@ QCoro::Task<bool> Scheduler::fireOne(Entry *known, qint64 nominalMs, bool runs)
     const QString id = known->schedule.id;
     queue::Fire fire{
         id, known->state.nominalMs, nominalMs, m_lease.name(), m_leadingTerm, known->schedule.queueOne};
-    const bool isJob = !known->callback;
-    std::optional<queue::JobSpec> job = runs && isJob ? known->schedule.job : std::nullopt;
+    std::optional<queue::JobSpec> job;
+    if (runs)
+        job = known->schedule.job;
     if (job)
         job->payload.insert(u"nominal_ms"_s, nominalMs);
-    const Result<queue::FireResult> result = co_await m_queue.fire(std::move(fire), std::move(job));
+    TIDEKEEPER_FAULT_POINT("scheduler.fire");
+    const Result<queue::FireResult> result = co_await known->queue->fire(std::move(fire), std::move(job));
+    TIDEKEEPER_FAULT_POINT("scheduler.fired");
     if (!alive)
         co_return false;
     if (!result) {
@@ -233,40 +264,22 @@ QCoro::Task<bool> Scheduler::fireOne(Entry *known, qint64 nominalMs, bool runs)
     if (!result->fired || !runs)
         co_return result->fired;
     known->state.firedAt = m_clock.nowMs();
-    known->state.result = isJob ? result->result : u"called"_s;
+    known->state.result = result->result;
     known->state.job = result->job;
-    if (known->callback)
-        known->callback(nominalMs);
     Q_EMIT fired(id, nominalMs, known->state.result);
     co_return true;
 }
 
 // Asked for by hand -------------------------------------------------------------------------------------------
 
-void Scheduler::poke(const QString &id)
-{
-    Entry *known = entry(id);
-    if (!known || !known->callback || std::exchange(known->poked, true))
-        return;
-    QTimer::singleShot(pokeMs, this, [this, known] {
-        known->poked = false;
-        if (m_running)
-            known->callback(m_clock.nowMs());
-    });
-}
-
 QCoro::Task<Result<QJsonObject>> Scheduler::run(QString id)
 {
     Entry *known = entry(id);
     if (!known)
         co_return notFound(id);
-    if (known->callback) {
-        known->callback(m_clock.nowMs());
-        co_return QJsonObject{{u"result"_s, u"called"_s}};
-    }
-    queue::JobSpec job = *known->schedule.job;
+    queue::JobSpec job = known->schedule.job;
     job.urgent = true;
-    const Result<queue::EnqueueResult> result = co_await m_queue.enqueue(std::move(job));
+    const Result<queue::EnqueueResult> result = co_await known->queue->enqueue(std::move(job));
     if (!result)
         co_return fail(result.error());
     co_return QJsonObject{{u"job"_s, result->job}, {u"result"_s, result->result}};
@@ -287,23 +300,33 @@ Scheduler::Entry *Scheduler::entry(const QString &id) const
     return found == m_entries.end() ? nullptr : found->second.get();
 }
 
+queue::JobQueue *Scheduler::queueNamed(const QString &name) const
+{
+    const auto found = std::find_if(m_queues.begin(), m_queues.end(),
+                                    [&](const queue::JobQueue *queue) { return queue->name() == name; });
+    return found == m_queues.end() ? nullptr : *found;
+}
+
 QCoro::Task<bool> Scheduler::refreshStates()
 {
     const QPointer<Scheduler> alive(this);
-    QStringList ids;
-    for (const auto &[id, known] : m_entries)
-        ids.append(id);
-    const Result<QList<queue::ScheduleState>> states = co_await m_queue.scheduleStates(ids);
-    if (!alive || !states)
-        co_return false;
-    for (qsizetype i = 0; i < ids.size(); ++i) {
-        Entry *known = entry(ids[i]);
-        const QString result =
-            known->callback && known->state.result == u"called" ? known->state.result : QString();
-        if (!known->firing) // its own answer is under way and newer
-            known->state = states->at(i);
-        if (known->state.result.isEmpty())
-            known->state.result = result;
+    const QList<queue::JobQueue *> queues = m_queues;
+    for (queue::JobQueue *queue : queues) {
+        QStringList ids;
+        for (const auto &[id, known] : m_entries) {
+            if (known->queue == queue)
+                ids.append(id);
+        }
+        if (ids.isEmpty())
+            continue;
+        const Result<QList<queue::ScheduleState>> states = co_await queue->scheduleStates(ids);
+        if (!alive || !states)
+            co_return false;
+        for (qsizetype i = 0; i < ids.size(); ++i) {
+            Entry *known = entry(ids[i]);
+            if (!known->firing) // its own answer is under way and newer
+                known->state = states->at(i);
+        }
     }
     co_return true;
 }

@@ -8,7 +8,6 @@
 
 #include <QtCore/QTimer>
 
-#include <functional>
 #include <map>
 #include <memory>
 
@@ -22,18 +21,17 @@ class Scheduler final : public QObject, public tidekeeper::Scheduler {
     Q_INTERFACES(tidekeeper::Scheduler)
 
 public:
-    /// Instead of a job: called in this process, after the nominal time was moved.
-    using Callback = std::function<void(qint64 nominalMs)>;
-
-    /// Jobs go to the queue, which also keeps the nominal times. The lease is started and stopped by its owner.
-    Scheduler(const Clock &clock, queue::JobQueue &queue, queue::LeaderLease &lease,
+    /// A schedule's job goes to the queue that it names, which also keeps the schedule's nominal time. The first
+    /// queue is the engine's own, the last one that of plugins; both may be the same. The lease is started and
+    /// stopped by its owner.
+    Scheduler(const Clock &clock, QList<queue::JobQueue *> queues, queue::LeaderLease &lease,
               QObject *parent = nullptr);
 
     ~Scheduler() override;
 
-    /// Failures as Schedule::fromJson; already_declared.
+    /// For plugins: a job that names no queue goes to theirs. Failures as Schedule::fromJson; already_declared.
     Status declare(const QJsonObject &schedule) override;
-    Status declare(const QJsonObject &schedule, Callback callback);
+    Status declareOwn(const QJsonObject &schedule); ///< of the engine
     void runNow(const QString &scheduleId, Reply *reply) override;
 
     /// What operators changed, by schedule id; before or after the declarations. Kept by whoever listens to changed().
@@ -42,8 +40,6 @@ public:
     void start();
     void stop();
 
-    /// Calls the callback of this schedule soon (200 ms, many calls become one), in this engine, leader or not.
-    void poke(const QString &id);
     /// Looks at once, for example because the clock was corrected.
     void wake();
 
@@ -53,8 +49,7 @@ public:
     QCoro::Task<Result<QJsonObject>> find(QString id); ///< not_found
     /// A partial schedule as in PATCH; {"paused": true} pauses. Answers nothing; not_found, invalid_request, …
     Result<> change(const QString &id, const QJsonObject &change);
-    QCoro::Task<Result<QJsonObject>>
-    run(QString id); ///< {"job", "result"}; {"result": "called"} for a callback
+    QCoro::Task<Result<QJsonObject>> run(QString id); ///< {"job", "result"}
     Result<QList<qint64>> next(const QString &id, int n) const; ///< the next n fires, epoch ms
 
     /// {"leader", "ready", "term", "looks", "last_look_ms_ago", "overdue": [ids]}: ready = leads and knows where the
@@ -70,6 +65,8 @@ private:
     struct Entry;
 
     Entry *entry(const QString &id) const;
+    Status declare(QJsonObject schedule, queue::JobQueue *standard);
+    queue::JobQueue *queueNamed(const QString &name) const;
     QCoro::Task<> lead(qint64 term);
     void look();
     QCoro::Task<> fire(Entry *entry, core::TickPlan plan);
@@ -79,7 +76,7 @@ private:
     qint64 nextFireMs(const Entry &entry) const;
 
     const Clock &m_clock;
-    queue::JobQueue &m_queue;
+    const QList<queue::JobQueue *> m_queues;
     queue::LeaderLease &m_lease;
     std::map<QString, std::unique_ptr<Entry>> m_entries; ///< never removed: coroutines point into it
     QJsonObject m_changes;

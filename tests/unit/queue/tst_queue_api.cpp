@@ -74,7 +74,8 @@ void TestQueueApi::initTestCase()
     QVERIFY(m_redis.start());
     m_leases = std::make_unique<queue::Leases>(m_redis.leaseLibrary());
     m_lease = std::make_unique<queue::LeaderLease>(*m_leases, queue::LeaderLease::Options());
-    m_scheduler = std::make_unique<scheduler::Scheduler>(m_clock, m_redis.queue(), *m_lease);
+    m_scheduler = std::make_unique<scheduler::Scheduler>(
+        m_clock, QList<queue::JobQueue *>{&m_redis.queue()}, *m_lease);
     QVERIFY(m_scheduler
                 ->declare({{u"id"_s, u"scan"_s},
                            {u"interval_ms"_s, 60'000},

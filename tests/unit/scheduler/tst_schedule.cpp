@@ -42,10 +42,10 @@ void TestSchedule::readsAll()
     QVERIFY(schedule->queueOne);
     QVERIFY(schedule->paused);
     QCOMPARE(schedule->offsetMs, core::stableOffsetMs(u"report"_s, 60'000));
-    QCOMPARE(schedule->job->type, u"notify"_s);
-    QCOMPARE(schedule->job->payload, (QJsonObject{{u"a"_s, 1}}));
-    QCOMPARE(schedule->job->dedupeKey, u"r"_s);
-    QVERIFY(schedule->job->urgent);
+    QCOMPARE(schedule->job.type, u"notify"_s);
+    QCOMPARE(schedule->job.payload, (QJsonObject{{u"a"_s, 1}}));
+    QCOMPARE(schedule->job.dedupeKey, u"r"_s);
+    QVERIFY(schedule->job.urgent);
     QCOMPARE(*schedule->trigger.next(1'796'000'000'000), 1'796'601'600'000); // Monday, 09:00 in Seoul
 }
 
@@ -57,8 +57,7 @@ void TestSchedule::defaults()
     QVERIFY(schedule->misfire == core::Misfire::Coalesce);
     QVERIFY(!schedule->queueOne && !schedule->paused);
     QCOMPARE(schedule->offsetMs, 0);
-    QCOMPARE(schedule->job->dedupeKey, u"schedule:s"_s);
-    QVERIFY(!Schedule::fromJson(json(R"({"id": "s", "interval_ms": 60000})"))->job);
+    QCOMPARE(schedule->job.dedupeKey, u"schedule:s"_s);
 }
 
 void TestSchedule::refused_data()
@@ -84,6 +83,7 @@ void TestSchedule::refused_data()
     row("jitter", R"({"id": "s", "interval_ms": 60000, "jitter_ms": 86400001})", "invalid_request",
         "jitter_ms");
     row("job", R"({"id": "s", "interval_ms": 60000, "job": {"payload": {}}})", "invalid_request", "job");
+    row("no job", R"({"id": "s", "interval_ms": 60000})", "invalid_request", "job");
     row("unknown", R"({"id": "s", "interval_ms": 60000, "crn": "x"})", "invalid_request", "crn");
 }
 

@@ -33,7 +33,7 @@ struct Engine {
           queueLibrary(connection, "tidekeeper_queue", queue::libraryCode()),
           leaseLibrary(connection, "tidekeeper_lease", redis::FunctionLibrary::embedded(u"lease.lua"_s)),
           leases(leaseLibrary), jobs(u"test"_s, queueLibrary), lease(leases, {u"scheduler"_s, ttlMs, 20}),
-          scheduler(clock, jobs, lease)
+          scheduler(clock, {&jobs}, lease)
     {
         connection.open();
         QCoro::waitFor(connection.waitReady(5'000));
@@ -75,7 +75,6 @@ private Q_SLOTS:
     void overlapSkip();
     void pauseAndResume();
     void changeSurvivesRestart();
-    void callbackAndPoke();
     void runNow();
     void jitterDelaysTheSameEachTime();
     void oneBadScheduleStopsNoOther();
@@ -243,28 +242,6 @@ void TestScheduler::changeSurvivesRestart()
     QVERIFY(!schedule.contains(u"interval_ms"_s));
     QVERIFY(schedule[u"paused"].toBool());
     QVERIFY(schedule[u"changed"].toBool());
-}
-
-void TestScheduler::callbackAndPoke()
-{
-    Engine engine(m_redis, *m_clock);
-    QList<qint64> called;
-    const QJsonObject schedule{{u"id"_s, u"scan"_s}, {u"interval_ms"_s, minute}};
-    QCOMPARE(engine.scheduler.declare(schedule).details[u"field"].toString(), u"job"_s);
-    QVERIFY(engine.scheduler.declare(schedule, [&](qint64 nominal) { called.append(nominal); }).ok());
-    lead(engine);
-    tick(engine, minute);
-    QTRY_COMPARE(called, QList<qint64>{start + minute});
-    for (int i = 0; i < 20; ++i)
-        engine.scheduler.poke(u"scan"_s);
-    QElapsedTimer timer;
-    timer.start();
-    QTRY_COMPARE(called.size(), 2);
-    QVERIFY(timer.elapsed() < 1'000);
-    QTest::qWait(300);
-    QCOMPARE(called.size(), 2);
-    QCOMPARE((*QCoro::waitFor(engine.scheduler.run(u"scan"_s)))[u"result"].toString(), u"called"_s);
-    QCOMPARE(called.size(), 3);
 }
 
 void TestScheduler::runNow()
