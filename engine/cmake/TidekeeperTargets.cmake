@@ -10,6 +10,10 @@ target_compile_definitions(tidekeeper_options INTERFACE
     QT_NO_KEYWORDS QT_NO_CAST_FROM_ASCII QT_NO_CAST_TO_ASCII QT_NO_FOREACH
     $<$<CONFIG:Debug>:QT_FORCE_ASSERTS>)
 
+if(TIDEKEEPER_FAULT_POINTS)
+    target_compile_definitions(tidekeeper_options INTERFACE TIDEKEEPER_FAULT_POINTS)
+endif()
+
 if(TIDEKEEPER_SANITIZE)
     target_compile_options(tidekeeper_options INTERFACE
         -fsanitize=${TIDEKEEPER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built product loses its Redis in every way that happens. See README.md.
+// The built product loses its Redis in every way that happens. See ../README.md.
+#include "options.h"
 #include "trial.h"
 
 #include <CLI/CLI.hpp>
@@ -41,9 +42,9 @@ void print(const Trial &trial)
           << Qt::flush;
 }
 
-bool isWanted(const Scenario &scenario, const QString &only, bool hasNamespace)
+bool isWanted(const Scenario &scenario, const Options &options, bool hasNamespace)
 {
-    return only.isEmpty() ? scenario.needsNamespace == hasNamespace : scenario.name == only;
+    return options.only.empty() ? scenario.needsNamespace == hasNamespace : options.wants(scenario.name);
 }
 
 } // namespace
@@ -52,19 +53,15 @@ int main(int argc, char **argv)
 {
     QCoreApplication application(argc, argv);
     CLI::App cli("Breaks the limiter's Redis in every way and judges what the engine answers.");
-    unsigned seed = std::random_device()();
-    double minutes = 0;
-    bool isSmall = false, hasNamespace = false;
-    std::string only;
-    cli.add_option("--seed", seed, "Of costs and order");
-    cli.add_option("--minutes", minutes, "Repeat until so many have passed; at least one round");
-    cli.add_option("--only", only, "One scenario by name");
-    cli.add_flag("--small", isSmall, "Few calls and generous times; up to three attempts");
+    Options options;
+    options.addTo(cli);
+    bool hasNamespace = false;
     cli.add_flag("--namespace", hasNamespace, "Runs in a network of its own: the scenarios that need one");
     CLI11_PARSE(cli, argc, argv);
 
-    const Effort effort = isSmall ? Effort::small() : Effort();
+    const Effort effort = options.isSmall ? Effort::small() : Effort();
     const QList<Switches> settings{{true, true}, {true, false}, {false, true}};
+    unsigned seed = options.seed;
     out() << "seed " << seed << '\n';
     printHead();
     QElapsedTimer timer;
@@ -72,11 +69,12 @@ int main(int argc, char **argv)
     int failed = 0, ran = 0;
     do {
         for (const Scenario &scenario : scenarios()) {
-            if (!isWanted(scenario, QString::fromStdString(only), hasNamespace))
+            if (!isWanted(scenario, options, hasNamespace))
                 continue;
             for (const Switches &switches : settings) {
                 Trial trial;
-                int attempts = isSmall ? 3 : 1; // a busy machine may be late once; a fault is there each time
+                int attempts =
+                    options.isSmall ? 3 : 1; // a busy machine may be late once; a fault is there each time
                 do {
                     trial = run(scenario, switches, effort, ++seed);
                     print(trial);
@@ -85,7 +83,7 @@ int main(int argc, char **argv)
                 ++ran;
             }
         }
-    } while (timer.elapsed() < qint64(minutes * 60'000));
+    } while (timer.elapsed() < qint64(options.minutes * 60'000));
     out() << ran - failed << " of " << ran << " passed\n" << Qt::flush;
     return failed == 0 && ran > 0 ? 0 : 1;
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "rounds.h"
+
+namespace tidekeeper::faults {
+
+/// What happens to the engines while they share two schedules.
+enum class Harm : quint8 {
+    Stalls, ///< the leader is held for two lease lengths, between its fires and in the middle of one
+    Kills, ///< it is killed so, and comes back as a new process
+    RedisRestarts ///< Redis is killed and comes back with its data; and stalls
+};
+
+/// Three engines, one of them with a wall clock that is an hour off; each tick is to be enqueued once.
+Verdict hundredTicks(Harm harm, unsigned seed, bool isSmall);
+
+} // namespace tidekeeper::faults
