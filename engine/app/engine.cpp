@@ -49,7 +49,8 @@ QCoro::Task<> prune(StoreParts &store, qint64 nowMs)
 
 Engine::Engine(config::Config config, StateDir state)
     : m_config(std::move(config)), m_state(std::move(state)), m_front(std::make_unique<Front>(m_config)),
-      m_redis(m_config.redis, m_state.path()), m_store(databaseUrl(m_config, m_state))
+      m_redis(m_config.redis, m_state.path(), {.needsReplica = m_config.queue.replicated}),
+      m_store(databaseUrl(m_config, m_state))
 {
     m_housekeeping.setInterval(1h);
     connect(&m_housekeeping, &QTimer::timeout, this, &Engine::keepHouse);

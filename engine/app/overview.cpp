@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/overview.h"
 
+#include "app/part.h"
+#include "app/queuehealth.h"
+
 #include <QtCore/QHash>
 #include <QtCore/QJsonArray>
 
@@ -10,15 +13,15 @@ namespace tidekeeper::app {
 
 namespace {
 
-/// ready: a load balancer may go on sending requests here although the part is not ok.
-QJsonObject part(const QString &name, bool ok, bool ready, const QString &code, const QString &text)
+/// What is known of Redis that is not unsafe; what it does not tell is said and is no fault.
+QString safetyOf(const QJsonObject &redis)
 {
-    return {{u"name"_s, name}, {u"ok"_s, ok}, {u"ready"_s, ready}, {u"code"_s, code}, {u"text"_s, text}};
-}
-
-QJsonObject sound(const QString &name, const QString &text)
-{
-    return part(name, true, true, {}, text);
+    if (redis["verdict"_L1] == "safe"_L1)
+        return u"Redis is connected, and its settings keep jobs safe."_s;
+    QString text = u"Redis is connected; whether its settings keep jobs safe is not known."_s;
+    for (const QJsonValue &sentence : redis["unknown"_L1].toArray())
+        text += u' ' + sentence.toString();
+    return text;
 }
 
 } // namespace
@@ -27,19 +30,22 @@ QCoro::Task<QJsonObject> Overview::read()
 {
     const qint64 nowMs = m_work.clock.nowMs();
     const Result<QJsonObject> accounts = co_await m_store.accounts.summary(nowMs, m_work.renewalWindowMs());
-    const Result<QJsonObject> queue = co_await m_work.jobs.counts();
-    const Result<QJsonObject> scan = co_await m_work.scheduler.find(Work::scanScheduleId);
+    const QJsonObject listed = co_await m_work.scheduler.list();
+    const QJsonArray schedules = listed["schedules"_L1].toArray();
+    const QueueAnswer own = co_await asked(m_work.jobs, m_work.worker.get());
+    const QueueAnswer ofPlugins = co_await asked(m_work.pluginQueue, m_work.pluginWorker.get());
+    const QList<QueueAnswer> queues{own, ofPlugins};
 
     QJsonArray parts;
     addRedis(parts);
     parts.append(accounts ? sound(u"database"_s, u"The database answers."_s)
                           : part(u"database"_s, false, false, accounts.error().code, accounts.error().text));
-    addQueue(parts, queue);
+    addQueues(parts, queues, schedules, nowMs);
     addDegradedLimiters(parts);
     addPlugins(parts);
     addLimiters(parts);
-    addRenewal(parts, scan && (*scan)["paused"_L1].toBool());
-    addCounts(parts, accounts.value_or(QJsonObject()), queue.value_or(QJsonObject()));
+    addRenewal(parts, schedules);
+    addAccounts(parts, accounts.value_or(QJsonObject()));
 
     QJsonArray problems;
     for (const QJsonValue &entry : parts) {
@@ -51,7 +57,8 @@ QCoro::Task<QJsonObject> Overview::read()
                           {u"leader"_s, m_work.leader.isHeld()},
                           {u"term"_s, m_work.leader.term()},
                           {u"accounts"_s, accounts.value_or(QJsonObject())},
-                          {u"queue"_s, queue.value_or(QJsonObject())},
+                          {u"queues"_s, queueCounts(queues)},
+                          {u"scheduler"_s, schedulerView(schedules)},
                           {u"redis"_s, m_redis.status()},
                           {u"plugins"_s, pluginCounts()},
                           {u"limiters"_s, limiterSwitches()},
@@ -136,8 +143,11 @@ void Overview::addRedis(QJsonArray &parts) const
     const QJsonArray findings = status["findings"_L1].toArray();
     for (const QJsonValue &finding : findings)
         parts.append(part(name, false, true, u"redis_unsafe"_s, finding.toString()));
+    QStringList text{u"Redis is connected."_s};
+    for (const QJsonValue &unknown : status["unknown"_L1].toArray())
+        text.append(unknown.toString());
     if (findings.isEmpty())
-        parts.append(sound(name, u"Redis is connected."_s));
+        parts.append(sound(name, text.join(u' ')));
 }
 
 /// How the limiters decide while Redis cannot.
@@ -167,27 +177,61 @@ void Overview::addPlugins(QJsonArray &parts) const
     }
 }
 
-/// Redis may answer questions and yet take no work: full, read-only, or loading.
-void Overview::addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const
+QCoro::Task<Overview::QueueAnswer> Overview::asked(queue::JobQueue &queue, const queue::Worker *worker)
 {
-    const QString name = u"queue"_s;
-    if (!m_redis.connection().isReady())
-        return; // said already
-    if (!queue)
-        parts.append(part(name, false, false, queue.error().code, queue.error().text));
-    else if (!m_work.worker->isTaking())
-        parts.append(
-            part(name, false, false, u"queue_unavailable"_s,
-                 u"Redis hands out no jobs: it is full, read-only or just starting. Nothing is renewed."_s));
-    else
-        parts.append(sound(name, u"Jobs are taken from the queue."_s));
+    const Result<QJsonObject> counts = co_await queue.counts();
+    co_return QueueAnswer{queue.name(), counts, worker && worker->isTaking()};
 }
 
-void Overview::addRenewal(QJsonArray &parts, bool scanPaused) const
+QJsonArray Overview::queueCounts(const QList<QueueAnswer> &queues)
+{
+    QJsonArray list;
+    for (const QueueAnswer &queue : queues) {
+        QJsonObject counts = queue.counts.value_or(QJsonObject{{u"name"_s, queue.name}});
+        counts.insert("taking"_L1, queue.isTaking);
+        list.append(counts);
+    }
+    return list;
+}
+
+QJsonObject Overview::schedulerView(const QJsonArray &schedules) const
+{
+    QJsonObject view = m_work.scheduler.health();
+    view.insert("someone_leads"_L1, m_work.leader.isAnyoneHolding());
+    qint64 lastTick = 0;
+    qint64 orphaned = 0;
+    for (const QJsonValue &schedule : schedules) {
+        lastTick = std::max(lastTick, schedule["last_at"_L1].toInteger());
+        orphaned += schedule["orphaned"_L1].toBool() ? 1 : 0;
+    }
+    view.insert("schedules"_L1, schedules.size());
+    view.insert("orphaned"_L1, orphaned);
+    view.insert("last_tick_at"_L1, lastTick);
+    return view;
+}
+
+void Overview::addQueues(QJsonArray &parts, const QList<QueueAnswer> &queues, const QJsonArray &schedules,
+                         qint64 nowMs) const
+{
+    if (!m_redis.connection().isReady())
+        return; // said already
+    QJsonArray found =
+        schedulerParts(m_work.scheduler.health(), schedules, m_work.leader.isAnyoneHolding(), nowMs);
+    for (const QueueAnswer &queue : queues) {
+        for (const QJsonValue &one : queueParts(queue.name, queue.counts, queue.isTaking))
+            found.append(one);
+    }
+    for (const QJsonValue &one : std::as_const(found))
+        parts.append(one);
+}
+
+void Overview::addRenewal(QJsonArray &parts, const QJsonArray &schedules) const
 {
     const QString name = u"renewal"_s;
     const qsizetype before = parts.size();
-    const QJsonArray overdue = m_work.scheduler.health()["overdue"_L1].toArray();
+    const bool scanPaused = std::any_of(schedules.begin(), schedules.end(), [](const QJsonValue &schedule) {
+        return schedule["id"_L1] == Work::scanScheduleId && schedule["paused"_L1].toBool();
+    });
     if (m_work.providers.all().isEmpty())
         parts.append(
             part(name, false, true, u"no_provider"_s,
@@ -199,9 +243,6 @@ void Overview::addRenewal(QJsonArray &parts, bool scanPaused) const
     if (m_work.renewal.status()["mode"_L1] == "observe"_L1 && !m_work.providers.all().isEmpty())
         parts.append(part(name, false, true, u"observing"_s,
                           u"Nothing is renewed: plugins.watch-renewal.mode is \"observe\"."_s));
-    for (const QJsonValue &schedule : overdue)
-        parts.append(part(name, false, true, u"schedule_overdue"_s,
-                          u"The schedule \"%1\" did not run when it was due."_s.arg(schedule.toString())));
     if (const QString &error = m_work.renewal.lastScan().errorText; !error.isEmpty())
         parts.append(part(name, false, true, u"scan_failed"_s, error));
     for (const QJsonValue &breaker : m_work.renewal.openBreakers())
@@ -212,10 +253,9 @@ void Overview::addRenewal(QJsonArray &parts, bool scanPaused) const
 }
 
 /// What only a person can settle.
-void Overview::addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const
+void Overview::addAccounts(QJsonArray &parts, const QJsonObject &accounts) const
 {
     const qint64 parked = accounts["state"_L1]["parked"_L1].toInteger();
-    const qint64 dead = queue["dead"_L1].toInteger();
     const qint64 critical = accounts["active_band"_L1]["critical"_L1].toInteger();
     if (critical > 0)
         parts.append(
@@ -227,10 +267,6 @@ void Overview::addCounts(QJsonArray &parts, const QJsonObject &accounts, const Q
             part(u"accounts"_s, false, true, u"accounts_parked"_s,
                  u"Accounts that are not renewed until somebody looks: %1. See tidekeeper accounts list "
                  u"--state parked."_s.arg(parked)));
-    if (dead > 0)
-        parts.append(
-            part(u"queue"_s, false, true, u"dead_letters"_s,
-                 u"Jobs that will not run again by themselves: %1. See tidekeeper queue dead."_s.arg(dead)));
 }
 
 } // namespace tidekeeper::app

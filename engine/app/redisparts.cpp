@@ -8,16 +8,14 @@
 #include <QtCore/QFile>
 #include <QtCore/QJsonArray>
 
-#include <chrono>
-
 using namespace Qt::StringLiterals;
-using namespace std::chrono_literals;
 
 namespace tidekeeper::app {
 
 namespace {
 
 constexpr int firstConnectMs = 5'000;
+constexpr int infoTimeoutMs = 2'000;
 const QString component = u"redis"_s;
 
 QString nameOf(redis::ServerInfo::Verdict verdict)
@@ -35,11 +33,12 @@ QString nameOf(redis::ServerInfo::Verdict verdict)
 
 } // namespace
 
-RedisParts::RedisParts(const config::RedisConfig &config, QString stateDir) : m_config(config)
+RedisParts::RedisParts(const config::RedisConfig &config, QString stateDir, Options options)
+    : m_config(config), m_options(options)
 {
     if (config.url.isEmpty())
         m_private = std::make_unique<redis::PrivateRedis>(redis::PrivateRedis::Options{.stateDir = stateDir});
-    m_checkTimer.setInterval(1min);
+    m_checkTimer.setInterval(options.checkEveryMs);
     connect(&m_checkTimer, &QTimer::timeout, this, [this] { checkServer(); });
 }
 
@@ -105,13 +104,17 @@ QJsonObject RedisParts::status() const
     }
     if (m_info) {
         QJsonArray findings;
+        QJsonArray unknown;
         for (const redis::ServerInfo::Finding &finding : m_info->findings) {
             if (finding.verdict == redis::ServerInfo::Verdict::Unsafe)
                 findings.append(finding.text);
+            else if (finding.verdict == redis::ServerInfo::Verdict::Unknown)
+                unknown.append(finding.text);
         }
-        status.insert(u"version"_s, u"%1 %2"_s.arg(m_info->product, m_info->version));
+        status.insert(u"version"_s, u"%1 %2"_s.arg(m_info->product, m_info->version).trimmed());
         status.insert(u"verdict"_s, nameOf(m_info->verdict()));
         status.insert(u"findings"_s, findings);
+        status.insert(u"unknown"_s, unknown);
     }
     return status;
 }
@@ -139,22 +142,28 @@ Result<redis::Endpoint> RedisParts::configuredEndpoint() const
 /// Fails only for a server that will not do; one that is away is asked again.
 QCoro::Task<Result<>> RedisParts::checkServer()
 {
-    const Result<redis::ServerInfo> info = co_await redis::readServerInfo(*m_connection, 2'000);
+    const Result<redis::ServerInfo> info =
+        co_await redis::readServerInfo(*m_connection, infoTimeoutMs, m_options.needsReplica);
     if (!m_connection || !m_checkTimer.isActive())
         co_return Result<>(); // stopped meanwhile
-    if (!info) {
-        log::warning(component, info.error().text);
+    if (info)
+        judge(*info);
+    else if (info.error().code == "redis_refused"_L1)
+        judge(redis::ServerInfo::untold(info.error().text));
+    else // what was last known of it still holds
         co_return Result<>();
-    }
-    const bool first = !m_info || m_info->verdict() != info->verdict();
-    m_info = *info;
-    if (first && m_info->verdict() == redis::ServerInfo::Verdict::Unsafe) {
-        for (const redis::ServerInfo::Finding &finding : m_info->findings) {
-            if (finding.verdict == redis::ServerInfo::Verdict::Unsafe)
-                log::warning(component, finding.text);
-        }
-    }
     co_return m_info->supported();
+}
+
+/// What is new is said once, and also that it is over.
+void RedisParts::judge(redis::ServerInfo info)
+{
+    for (const redis::ServerInfo::Finding &change : info.changesSince(m_info.value_or(redis::ServerInfo()))) {
+        const bool isSafe = change.verdict == redis::ServerInfo::Verdict::Safe;
+        const QJsonObject fields{{u"subject"_s, change.subject}, {u"verdict"_s, nameOf(change.verdict)}};
+        log::write(isSafe ? log::Level::Info : log::Level::Warning, component, change.text, fields);
+    }
+    m_info = std::move(info);
 }
 
 /// A server that came back may be an empty one.
@@ -169,6 +178,7 @@ QCoro::Task<> RedisParts::onReady()
         if (!loaded)
             log::warning(component, loaded.error().text);
     }
+    co_await checkServer(); // it may be another one, after a failover
 }
 
 } // namespace tidekeeper::app

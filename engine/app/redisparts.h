@@ -20,7 +20,14 @@ class RedisParts : public QObject {
     Q_OBJECT
 
 public:
-    explicit RedisParts(const config::RedisConfig &config, QString stateDir);
+    struct Options {
+        bool needsReplica = false; ///< queue.durability = "replicated"
+        int checkEveryMs = 60'000;
+    };
+    RedisParts(const config::RedisConfig &config, QString stateDir, Options options);
+    RedisParts(const config::RedisConfig &config, QString stateDir)
+        : RedisParts(config, std::move(stateDir), Options())
+    { }
     ~RedisParts() override;
 
     /// Ready, or trying on while a configured server is away. Failures that no waiting mends: redis_missing,
@@ -34,15 +41,18 @@ public:
     redis::FunctionLibrary &queueFunctions() { return *m_queueFunctions; }
     redis::FunctionLibrary &leaseFunctions() { return *m_leaseFunctions; }
 
-    /// {"url", "embedded", "connected" (and not silent), "version", "verdict", "findings": [sentence, …], "latency_us"}.
+    /// {"url", "embedded", "connected" (and not silent), "version", "verdict": "safe", "unknown" or "unsafe",
+    ///  "findings": [what is unsafe, a sentence each], "unknown": [what the server does not tell], "latency_us"}.
     QJsonObject status() const;
 
 private:
     Result<redis::Endpoint> configuredEndpoint() const;
     QCoro::Task<Result<>> checkServer();
+    void judge(redis::ServerInfo info);
     QCoro::Task<> onReady();
 
     const config::RedisConfig m_config;
+    const Options m_options;
     std::unique_ptr<redis::PrivateRedis> m_private; ///< null with redis.url
     std::unique_ptr<redis::RedisConnection> m_connection;
     std::unique_ptr<redis::FunctionLibrary> m_quotaFunctions;

@@ -77,6 +77,18 @@ DatabaseConfig readDatabase(SectionReader section)
     return database;
 }
 
+QueueConfig readQueue(SectionReader section, const RedisConfig &redis)
+{
+    const QString replicated = u"replicated"_s;
+    QueueConfig queue;
+    queue.replicated = section.oneOf(u"durability"_s, {u"local"_s, replicated}, u"local"_s) == replicated;
+    if (queue.replicated && redis.url.isEmpty())
+        section.fault(u"durability"_s,
+                      u"can only be \"replicated\" with redis.url: the private server has no replica."_s);
+    section.refuseUnknown();
+    return queue;
+}
+
 ClientConfig readClient(SectionReader section)
 {
     ClientConfig client;
@@ -243,6 +255,7 @@ Result<Config> Config::load(const QString &file, const QMap<QString, QString> &e
     config.http = readHttp(root.section(u"http"_s));
     config.redis = readRedis(root.section(u"redis"_s));
     config.database = readDatabase(root.section(u"database"_s));
+    config.queue = readQueue(root.section(u"queue"_s), config.redis);
     config.google = readGoogle(root.section(u"google"_s));
     config.log = readLog(root.section(u"log"_s));
     config.sealingKeyFile = root.text(u"sealing_key_file"_s);

@@ -28,6 +28,10 @@ struct DatabaseConfig {
     QString url; ///< empty = SQLite in the state folder
 };
 
+struct QueueConfig {
+    bool replicated = false; ///< durability: a job counts as taken up once a replica has it, too
+};
+
 struct ClientConfig {
     QString clientId;
     QString clientSecretFile;
@@ -58,6 +62,7 @@ struct Config {
     HttpConfig http;
     RedisConfig redis;
     DatabaseConfig database;
+    QueueConfig queue;
     GoogleConfig google;
     LogConfig log;
     QString sealingKeyFile; ///< empty = made in the state folder

@@ -52,6 +52,7 @@ constexpr Row table[] = {
     {"functions_refused", 503},
     {"functions_missing", 503},
     {"queue_unavailable", 503},
+    {"not_replicated", 503},
     {"stopping", 503},
     {"timeout", 504},
 };

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int leastMajorVersion = 7;
 constexpr int fullPercent = 90;
+constexpr int longestLagS = 10;
 
 using Verdict = ServerInfo::Verdict;
 
@@ -28,8 +29,8 @@ public:
         }
     }
 
-    QString text(const char *name) const { return QString::fromUtf8(m_fields.value(name)); }
-    std::optional<qint64> number(const char *name) const
+    QString text(const QByteArray &name) const { return QString::fromUtf8(m_fields.value(name)); }
+    std::optional<qint64> number(const QByteArray &name) const
     {
         bool isNumber = false;
         const qint64 number = m_fields.value(name).toLongLong(&isNumber);
@@ -56,21 +57,24 @@ ServerInfo::Finding eviction(const Fields &fields)
 
 ServerInfo::Finding persistence(const Fields &fields)
 {
+    const QString name = u"persistence"_s;
     const std::optional<qint64> isOn = fields.number("aof_enabled");
     if (!isOn)
-        return {u"persistence"_s, Verdict::Unknown,
-                u"The server does not tell whether it keeps an append-only file."_s};
-    if (*isOn == 0) {
-        return {u"persistence"_s, Verdict::Unsafe,
-                u"The append-only file is off: when the server stops, jobs since its last snapshot are lost. "
-                "Set appendonly to yes."_s};
-    }
-    if (fields.text("aof_last_write_status") == u"err"_s) {
-        return {u"persistence"_s, Verdict::Unsafe,
+        return {name, Verdict::Unknown, u"The server does not tell whether it keeps an append-only file."_s};
+    if (*isOn == 0)
+        return {
+            name, Verdict::Unsafe,
+            u"The append-only file is off: when the server stops, all jobs since its last snapshot are lost, "
+            "if it makes any. Set appendonly to yes."_s};
+    if (fields.text("aof_last_write_status") == u"err"_s)
+        return {name, Verdict::Unsafe,
                 u"The last write to the append-only file failed, and the server refuses writes. "
                 "Look at its disk and its log."_s};
-    }
-    return {u"persistence"_s, Verdict::Safe, u"The append-only file is on."_s};
+    if (fields.text("aof_last_bgrewrite_status") == u"err"_s)
+        return {name, Verdict::Unsafe,
+                u"The last rewrite of the append-only file failed: it grows until its disk is full. "
+                "Look at its disk and its log."_s};
+    return {name, Verdict::Safe, u"The append-only file is on."_s};
 }
 
 ServerInfo::Finding memory(const Fields &fields)
@@ -88,6 +92,36 @@ ServerInfo::Finding memory(const Fields &fields)
             u"%1 % of %2 is in use: soon the server refuses writes. Raise maxmemory or give it more memory."_s
                 .arg(percent)
                 .arg(what)};
+}
+
+ServerInfo::Finding age(const ServerInfo &info)
+{
+    if (info.version.isEmpty())
+        return {u"version"_s, Verdict::Unknown, u"The server does not tell its version."_s};
+    if (const Result<> supported = info.supported(); !supported)
+        return {u"version"_s, Verdict::Unsafe, supported.error().text};
+    return {u"version"_s, Verdict::Safe, u"%1 %2 has functions."_s.arg(info.product, info.version)};
+}
+
+/// Counts replicas that are up to date or nearly; one that stands still stays "online" for a minute and more.
+ServerInfo::Finding replicas(const Fields &fields)
+{
+    const QString name = u"replicas"_s;
+    const std::optional<qint64> connected = fields.number("connected_slaves");
+    if (!connected)
+        return {name, Verdict::Unknown, u"The server does not tell its replicas."_s};
+    int live = 0;
+    for (qint64 i = 0; i < *connected; ++i) {
+        const QString replica = fields.text("slave" + QByteArray::number(i)) + u',';
+        const int lagS = replica.section(u"lag="_s, 1).section(u',', 0, 0).toInt();
+        if (replica.contains(u"state=online,"_s) && lagS <= longestLagS)
+            ++live;
+    }
+    if (live > 0)
+        return {name, Verdict::Safe, u"Connected replicas: %1."_s.arg(live)};
+    return {name, Verdict::Unsafe,
+            u"queue.durability is \"replicated\", but no replica is connected and up to date: no job is "
+            "confirmed. Connect a replica, or set it to \"local\"."_s};
 }
 
 /// Subjects that are worth a word only when something is wrong.
@@ -108,7 +142,7 @@ QList<ServerInfo::Finding> troubles(const Fields &fields)
 
 } // namespace
 
-ServerInfo ServerInfo::parse(const QByteArray &info)
+ServerInfo ServerInfo::parse(const QByteArray &info, bool needsReplica)
 {
     const Fields fields(info);
     ServerInfo parsed;
@@ -119,8 +153,19 @@ ServerInfo ServerInfo::parse(const QByteArray &info)
         parsed.version = fields.text("redis_version");
     parsed.processId = fields.number("process_id").value_or(0);
     parsed.findings =
-        QList<Finding>{eviction(fields), persistence(fields), memory(fields)} + troubles(fields);
+        QList<Finding>{age(parsed), eviction(fields), persistence(fields), memory(fields)} + troubles(fields);
+    if (needsReplica)
+        parsed.findings.append(replicas(fields));
     return parsed;
+}
+
+ServerInfo ServerInfo::untold(const QString &why)
+{
+    ServerInfo info;
+    info.product = u"Redis"_s;
+    info.findings.append({u"info"_s, Verdict::Unknown,
+                          u"Whether jobs and limits are safe with this server is not known: %1"_s.arg(why)});
+    return info;
 }
 
 Result<> ServerInfo::supported() const
@@ -142,7 +187,28 @@ ServerInfo::Verdict ServerInfo::verdict() const
     return worst;
 }
 
-QCoro::Task<Result<ServerInfo>> readServerInfo(RedisConnection &connection, int timeoutMs)
+QList<ServerInfo::Finding> ServerInfo::changesSince(const ServerInfo &before) const
+{
+    const auto of = [](const ServerInfo &info, const QString &subject) {
+        const auto found = std::find_if(info.findings.begin(), info.findings.end(),
+                                        [&](const Finding &finding) { return finding.subject == subject; });
+        return found == info.findings.end() ? Verdict::Safe : found->verdict;
+    };
+    QList<Finding> changes;
+    for (const Finding &finding : findings) {
+        if (finding.verdict != of(before, finding.subject))
+            changes.append(finding);
+    }
+    for (const Finding &finding : before.findings) {
+        const bool isGone = std::none_of(findings.begin(), findings.end(),
+                                         [&](const Finding &now) { return now.subject == finding.subject; });
+        if (isGone && finding.verdict != Verdict::Safe)
+            changes.append({finding.subject, Verdict::Safe, u"No longer so: "_s + finding.text});
+    }
+    return changes;
+}
+
+QCoro::Task<Result<ServerInfo>> readServerInfo(RedisConnection &connection, int timeoutMs, bool needsReplica)
 {
     const QList<QByteArray> command{"INFO"};
     const Result<Value> reply = co_await connection.command(command, timeoutMs);
@@ -153,7 +219,7 @@ QCoro::Task<Result<ServerInfo>> readServerInfo(RedisConnection &connection, int 
             u"redis_refused"_s,
             u"Redis refuses INFO: %1. Allow the command to this user."_s.arg(QString::fromUtf8(reply->text)));
     }
-    co_return ServerInfo::parse(reply->text);
+    co_return ServerInfo::parse(reply->text, needsReplica);
 }
 
 } // namespace tidekeeper::redis

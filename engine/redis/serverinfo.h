@@ -11,7 +11,7 @@ struct ServerInfo {
     enum class Verdict : quint8 { Safe, Unknown, Unsafe };
 
     struct Finding {
-        QString subject; ///< eviction, persistence, snapshot, memory, role
+        QString subject; ///< version, eviction, persistence, memory, snapshot, role, replicas, info
         Verdict verdict = Verdict::Unknown;
         QString text; ///< one sentence; what to do when it is unsafe
     };
@@ -21,14 +21,20 @@ struct ServerInfo {
     qint64 processId = 0;
     QList<Finding> findings;
 
-    static ServerInfo parse(const QByteArray &info);
+    /// needsReplica: without a replica that is up to date it is unsafe.
+    static ServerInfo parse(const QByteArray &info, bool needsReplica = false);
+    /// Of a server that does not answer INFO: all is unknown; why: a sentence.
+    static ServerInfo untold(const QString &why);
 
     /// Failure: redis_too_old, for a Redis known to be older than 7.0, the first with functions.
     Result<> supported() const;
     Verdict verdict() const; ///< the worst of the findings
+    /// The findings whose verdict is another than before; what is no longer found counts as safe.
+    QList<Finding> changesSince(const ServerInfo &before) const;
 };
 
 /// Asks the server. Failures: redis_*; redis_refused when it refuses INFO.
-QCoro::Task<Result<ServerInfo>> readServerInfo(RedisConnection &connection, int timeoutMs = 0);
+QCoro::Task<Result<ServerInfo>> readServerInfo(RedisConnection &connection, int timeoutMs = 0,
+                                               bool needsReplica = false);
 
 } // namespace tidekeeper::redis

@@ -31,6 +31,7 @@ private Q_SLOTS:
         QVERIFY(config);
         QCOMPARE(config->http.listen, u"127.0.0.1:8787"_s);
         QCOMPARE(config->google.gmailUrl, u"https://gmail.googleapis.com"_s);
+        QVERIFY(!config->queue.replicated);
         QCOMPARE(config->google.projects.keys(), QStringList{u"default"_s});
         QCOMPARE(config->google.projects[u"default"_s].preset, u"gmail-2026"_s);
     }
@@ -43,6 +44,7 @@ private Q_SLOTS:
             "[http]\nlisten = \"[::1]:0\"\n"
             "[redis]\nurl = \"rediss://r.example:6380/2\"\nusername = \"tk\"\n"
             "[database]\nurl = \"postgres://db.example/tk\"\n"
+            "[queue]\ndurability = \"replicated\"\n"
             "[google.projects.eu]\nproject_id = \"p-1\"\ntopic = \"projects/p-1/topics/t\"\n"
             "preset = \"gmail-legacy\"\naccount_capacity = 500\n"
             "[google.projects.eu.clients.\"web.1\"]\nclient_id = \"c\"\nclient_secret_file = \""
@@ -54,6 +56,7 @@ private Q_SLOTS:
         QVERIFY2(config, config ? "" : qPrintable(config.error().text));
         QCOMPARE(config->http.listen, u"[::1]:0"_s);
         QCOMPARE(config->redis.username, u"tk"_s);
+        QVERIFY(config->queue.replicated);
         const config::ProjectConfig eu = config->google.projects[u"eu"_s];
         QCOMPARE(eu.limits["account_capacity"_L1].toInteger(), 500);
         QCOMPARE(eu.clients[u"web.1"_s].clientId, u"c"_s);
@@ -95,11 +98,14 @@ private Q_SLOTS:
             {u"TIDEKEEPER_HTTP__LISTEN"_s, u"127.0.0.1:0"_s},
             {u"TIDEKEEPER_PLUGINS__GMAIL_QUOTA__ENFORCE"_s, u"false"_s},
             {u"TIDEKEEPER_GOOGLE__PROJECTS__DEFAULT__ACCOUNT_CAPACITY"_s, u"77"_s},
+            {u"TIDEKEEPER_REDIS__URL"_s, u"unix:/run/redis.sock"_s},
+            {u"TIDEKEEPER_QUEUE__DURABILITY"_s, u"replicated"_s},
             {u"TIDEKEEPER_STATE_DIR"_s, u"/somewhere"_s}, // not a setting of the file
             {u"HOME"_s, u"/root"_s}};
         const Result<Config> config = Config::load(file("[http]\nlisten = \"127.0.0.1:1\"\n"), environment);
         QVERIFY2(config, config ? "" : qPrintable(config.error().text));
         QCOMPARE(config->http.listen, u"127.0.0.1:0"_s);
+        QVERIFY(config->queue.replicated);
         QCOMPARE(config->plugins[u"gmail-quota"_s]["enforce"_L1], QJsonValue(false));
         QCOMPARE(config->google.projects[u"default"_s].limits["account_capacity"_L1].toInteger(), 77);
     }
@@ -127,6 +133,16 @@ private Q_SLOTS:
                                     << u"http.tls_key"_s << u"both"_s;
         QTest::newRow("scheme") << QByteArray("[redis]\nurl = \"http://x\"\n") << bad << u"redis.url"_s
                                 << u"rediss:"_s;
+        QTest::newRow("durability") << QByteArray("[queue]\ndurability = \"replicate\"\n") << bad
+                                    << u"queue.durability"_s << u"\"replicated\""_s;
+        QTest::newRow("durability as a flag")
+            << QByteArray("[queue]\ndurability = true\n") << bad << u"queue.durability"_s << u"quotes"_s;
+        QTest::newRow("mistyped durability") << QByteArray("[queue]\ndurabilty = \"local\"\n") << bad
+                                             << u"queue.durabilty"_s << u"Did you mean \"durability\"?"_s;
+        QTest::newRow("mistyped queue") << QByteArray("[queu]\n") << bad << u"queu"_s << u"\"queue\""_s;
+        QTest::newRow("replicas of the private server")
+            << QByteArray("[queue]\ndurability = \"replicated\"\n") << bad << u"queue.durability"_s
+            << u"redis.url"_s;
         QTest::newRow("fraction") << QByteArray("[google.projects.default]\naccount_capacity = 1.5\n") << bad
                                   << u"google.projects.default.account_capacity"_s << u"whole number"_s;
         QTest::newRow("zero") << QByteArray("[google.projects.default]\nproject_capacity = 0\n") << bad

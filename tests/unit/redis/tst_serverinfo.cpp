@@ -83,6 +83,22 @@ private Q_SLOTS:
             Verdict::Unsafe);
         row("memory not told", "used_memory:95", "memory", Verdict::Unknown);
         row("replica", "role:slave", "role", Verdict::Unsafe);
+        row("append-only rewrite fails",
+            "aof_enabled:1 aof_last_write_status:ok aof_last_bgrewrite_status:err", "persistence",
+            Verdict::Unsafe);
+        row("version", "redis_version:7.0.15", "version", Verdict::Safe);
+        row("version too old", "redis_version:6.2.14", "version", Verdict::Unsafe);
+        row("version not told", "", "version", Verdict::Unknown);
+        row("primary with a replica",
+            "connected_slaves:2 slave0:ip=h,port=1,state=wait_bgsave,offset=0,lag=0 "
+            "slave1:ip=h,port=2,state=online,offset=9,lag=1",
+            "replicas", Verdict::Safe);
+        row("replica that stands still", "connected_slaves:1 slave0:ip=h,port=1,state=online,offset=9,lag=11",
+            "replicas", Verdict::Unsafe);
+        row("replica that loads", "connected_slaves:1 slave0:ip=h,port=1,state=send_bulk,offset=9,lag=0",
+            "replicas", Verdict::Unsafe);
+        row("no replica", "connected_slaves:0", "replicas", Verdict::Unsafe);
+        row("replicas not told", "", "replicas", Verdict::Unknown);
         row("snapshot fails", "rdb_last_bgsave_status:err", "snapshot", Verdict::Unsafe);
     }
 
@@ -91,7 +107,7 @@ private Q_SLOTS:
         QFETCH(QByteArray, info);
         QFETCH(QString, subject);
         QFETCH(Verdict, verdict);
-        const ServerInfo parsed = ServerInfo::parse(info);
+        const ServerInfo parsed = ServerInfo::parse(info, true);
         const std::optional<ServerInfo::Finding> found = finding(parsed, subject);
         QVERIFY(found);
         QCOMPARE(found->verdict, verdict);
@@ -99,23 +115,98 @@ private Q_SLOTS:
         QVERIFY(parsed.verdict() >= verdict);
     }
 
+    void changes()
+    {
+        const ServerInfo before = ServerInfo::parse("redis_version:7.0.0\naof_enabled:1\nrole:slave\n");
+        QVERIFY(before.changesSince(before).isEmpty());
+        const ServerInfo after = ServerInfo::parse("redis_version:7.0.0\naof_enabled:0\nrole:master\n");
+        const QList<ServerInfo::Finding> changes = after.changesSince(before);
+        QCOMPARE(changes.size(), 2);
+        QCOMPARE(changes[0].subject, u"persistence"_s);
+        QCOMPARE(changes[0].verdict, Verdict::Unsafe);
+        QCOMPARE(changes[1].subject, u"role"_s); // what is no longer found is well again
+        QCOMPARE(changes[1].verdict, Verdict::Safe);
+    }
+
+    void realServer_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("subject");
+        QTest::addColumn<Verdict>("verdict");
+        const auto row = [](const char *name, const QString &arguments, const QString &subject,
+                            Verdict verdict) {
+            QTest::newRow(name) << arguments.split(u' ', Qt::SkipEmptyParts) << subject << verdict;
+        };
+        const QString kept = u"--appendonly yes "_s;
+        row("version", kept, u"version"_s, Verdict::Safe);
+        row("append-only", kept, u"persistence"_s, Verdict::Safe);
+        row("no persistence", {}, u"persistence"_s, Verdict::Unsafe);
+        row("snapshots only", u"--save 60 1"_s, u"persistence"_s, Verdict::Unsafe);
+        row("no eviction", kept + u"--maxmemory 100mb"_s, u"eviction"_s, Verdict::Safe);
+        // taskforcesh/bullmq#1046, sidekiq/sidekiq#2883, rq/rq#1280: jobs, locks and buckets vanish.
+        row("allkeys-lru", kept + u"--maxmemory 100mb --maxmemory-policy allkeys-lru"_s, u"eviction"_s,
+            Verdict::Unsafe);
+        // taskforcesh/bullmq#2215: locks have an expiry, so that volatile policies take them.
+        row("volatile-lru", kept + u"--maxmemory 100mb --maxmemory-policy volatile-lru"_s, u"eviction"_s,
+            Verdict::Unsafe);
+        row("room", kept + u"--maxmemory 100mb"_s, u"memory"_s, Verdict::Safe);
+        row("nearly full", kept + u"--maxmemory 1mb"_s, u"memory"_s, Verdict::Unsafe);
+        row("no replica", kept, u"replicas"_s, Verdict::Unsafe);
+    }
+
     void realServer()
     {
-        test::TestRedis server({u"--appendonly"_s, u"yes"_s});
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, subject);
+        test::TestRedis server(arguments);
         QVERIFY(server.start());
         RedisConnection connection(Endpoint::fromUrl(server.url()).value());
         connection.open();
         QVERIFY(QCoro::waitFor(connection.waitReady(5000)));
-        const Result<ServerInfo> info = QCoro::waitFor(readServerInfo(connection, 5000));
+        const Result<ServerInfo> info = QCoro::waitFor(readServerInfo(connection, 5000, true));
         QVERIFY(info);
         QVERIFY(info->supported());
         QVERIFY(info->processId > 0);
-        QCOMPARE(finding(*info, u"persistence"_s)->verdict, Verdict::Safe);
-        QCOMPARE(finding(*info, u"eviction"_s)->verdict, Verdict::Safe);
+        QTEST(finding(*info, subject)->verdict, "verdict");
+    }
 
-        server.cli(
-            {u"config"_s, u"set"_s, u"maxmemory"_s, u"100mb"_s, u"maxmemory-policy"_s, u"allkeys-lru"_s});
-        QCOMPARE(QCoro::waitFor(readServerInfo(connection, 5000))->verdict(), Verdict::Unsafe);
+    void replicaAndItsPrimary()
+    {
+        test::TestRedis primary({}, true);
+        QVERIFY(primary.start());
+        test::TestRedis replica({u"--replicaof"_s, u"127.0.0.1"_s, QString::number(primary.port()),
+                                 u"--repl-diskless-sync-delay"_s, u"0"_s});
+        QVERIFY(replica.start());
+        RedisConnection atReplica(Endpoint::fromUrl(replica.url()).value());
+        atReplica.open();
+        QVERIFY(QCoro::waitFor(atReplica.waitReady(5000)));
+        const Result<ServerInfo> info = QCoro::waitFor(readServerInfo(atReplica, 5000));
+        QVERIFY(info);
+        QCOMPARE(finding(*info, u"role"_s)->verdict, Verdict::Unsafe);
+
+        RedisConnection atPrimary(Endpoint::fromUrl(primary.url()).value());
+        atPrimary.open();
+        QVERIFY(QCoro::waitFor(atPrimary.waitReady(5000)));
+        const auto replicas = [&] {
+            const Result<ServerInfo> told = QCoro::waitFor(readServerInfo(atPrimary, 5000, true));
+            return told ? finding(*told, u"replicas"_s)->verdict : Verdict::Unknown;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(replicas(), Verdict::Safe, 10'000);
+        replica.kill();
+        QTRY_COMPARE_WITH_TIMEOUT(replicas(), Verdict::Unsafe, 10'000);
+    }
+
+    /// As managed services have it: INFO does, CONFIG is not there.
+    void withoutConfig()
+    {
+        test::TestRedis server({u"--appendonly"_s, u"yes"_s});
+        QVERIFY(server.start());
+        server.cli({u"acl"_s, u"setuser"_s, u"default"_s, u"-config"_s});
+        RedisConnection connection(Endpoint::fromUrl(server.url()).value());
+        connection.open();
+        QVERIFY(QCoro::waitFor(connection.waitReady(5000)));
+        QVERIFY(QCoro::waitFor(connection.command({"CONFIG", "GET", "maxmemory"}))->isError());
+        QCOMPARE(QCoro::waitFor(readServerInfo(connection, 5000))->verdict(), Verdict::Safe);
     }
 
     void refusedInfo()
@@ -129,6 +220,10 @@ private Q_SLOTS:
         const Result<ServerInfo> info = QCoro::waitFor(readServerInfo(connection, 5000));
         QVERIFY(!info);
         QCOMPARE(info.error().code, u"redis_refused"_s);
+        const ServerInfo untold = ServerInfo::untold(info.error().text);
+        QCOMPARE(untold.verdict(), Verdict::Unknown);
+        QVERIFY(untold.findings.first().text.contains(u"Allow the command to this user."_s));
+        QVERIFY(untold.supported());
     }
 };
 
