@@ -143,11 +143,8 @@ void Overview::addRedis(QJsonArray &parts) const
     const QJsonArray findings = status["findings"_L1].toArray();
     for (const QJsonValue &finding : findings)
         parts.append(part(name, false, true, u"redis_unsafe"_s, finding.toString()));
-    QStringList text{u"Redis is connected."_s};
-    for (const QJsonValue &unknown : status["unknown"_L1].toArray())
-        text.append(unknown.toString());
     if (findings.isEmpty())
-        parts.append(sound(name, text.join(u' ')));
+        parts.append(sound(name, safetyOf(status)));
 }
 
 /// How the limiters decide while Redis cannot.
