@@ -3,6 +3,7 @@
 // a rhythm that a test can wait for. Says what happens to it as one JSON object a line.
 #include "app/redisparts.h"
 #include "app/signals.h"
+#include "log/log.h"
 #include "queue/leaderlease.h"
 #include "scheduler/redisclock.h"
 #include "scheduler/scheduler.h"
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
     cli.add_option("--schedule", options.schedules, "As JSON; may be repeated")->required();
     CLI11_PARSE(cli, argc, argv);
 
+    log::setUp(log::Level::Warning, log::Format::Text);
     app::Signals signals;
     config::RedisConfig config;
     config.url = QString::fromStdString(options.redis);
