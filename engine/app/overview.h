@@ -11,22 +11,34 @@ public:
     Overview(RedisParts &redis, StoreParts &store, Work &work) : m_redis(redis), m_store(store), m_work(work)
     { }
 
-    /// {"version", "now", "leader", "accounts": {…}, "queue": {…}, "redis": {…}, "plugins": {"running", "total"},
+    /// {"version", "now", "leader", "term", "accounts": {…}, "queues": [{"name", …counts, "taking"}],
+    ///  "scheduler": {"leader", "ready", "someone_leads", "schedules", "overdue", "orphaned", "last_tick_at", …},
+    ///  "redis": {…}, "plugins": {"running", "total"},
     ///  "limiters": [{"name", "enabled", "enforce", "fail_open", "local_fallback",
     ///                "granted_while_disabled": {lane: calls}}],
     ///  "scan": {"last_at", …}, "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
     QCoro::Task<QJsonObject> read();
 
 private:
+    struct QueueAnswer {
+        QString name;
+        Result<QJsonObject> counts;
+        bool isTaking = false;
+    };
+
+    static QCoro::Task<QueueAnswer> asked(queue::JobQueue &queue, const queue::Worker *worker);
+    static QJsonArray queueCounts(const QList<QueueAnswer> &queues);
+    QJsonObject schedulerView(const QJsonArray &schedules) const;
     QJsonObject pluginCounts() const;
     void addRedis(QJsonArray &parts) const;
     void addLimiters(QJsonArray &parts) const;
     void addPlugins(QJsonArray &parts) const;
     QJsonArray limiterSwitches() const;
     void addDegradedLimiters(QJsonArray &parts) const;
-    void addRenewal(QJsonArray &parts, bool scanPaused) const;
-    void addQueue(QJsonArray &parts, const Result<QJsonObject> &queue) const;
-    void addCounts(QJsonArray &parts, const QJsonObject &accounts, const QJsonObject &queue) const;
+    void addRenewal(QJsonArray &parts, const QJsonArray &schedules) const;
+    void addQueues(QJsonArray &parts, const QList<QueueAnswer> &queues, const QJsonArray &schedules,
+                   qint64 nowMs) const;
+    void addAccounts(QJsonArray &parts, const QJsonObject &accounts) const;
 
     RedisParts &m_redis;
     StoreParts &m_store;

@@ -74,18 +74,14 @@ void StatusController::setGauges(const QJsonObject &overview)
     m_metrics.set(u"due_subscriptions"_s, u"Subscriptions that are due now."_s, {},
                   accounts["due"_L1].toDouble());
 
-    const QJsonObject queue = overview["queue"_L1].toObject();
-    for (const QString &kind : {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s})
-        m_metrics.set(u"queue_jobs"_s, u"Jobs of the queue by kind."_s, {{u"kind"_s, kind}},
-                      queue[kind].toDouble());
     m_metrics.set(u"last_scan_timestamp_seconds"_s, u"When the last scan ran; 0 = never."_s, {},
                   overview["scan"_L1]["last_at"_L1].toDouble() / 1'000);
     m_metrics.set(u"redis_connected"_s, u"1 while Redis is connected."_s, {},
                   overview["redis"_L1]["connected"_L1].toBool() ? 1 : 0);
     m_metrics.set(u"redis_latency_seconds"_s, u"Of the last command."_s, {},
                   overview["redis"_L1]["latency_us"_L1].toDouble() / 1e6);
-    m_metrics.set(u"leader_term"_s, u"Term of this engine's leadership; 0 = not the leader."_s, {},
-                  overview["term"_L1].toDouble());
+    setQueues(overview["queues"_L1].toArray());
+    setScheduler(overview["scheduler"_L1].toObject());
     m_metrics.set(u"problems"_s, u"Parts of the engine that need attention."_s, {},
                   double(overview["problems"_L1].toArray().size()));
     for (const QJsonValue &limiter : overview["limiters"_L1].toArray())
@@ -98,6 +94,38 @@ void StatusController::setGauges(const QJsonObject &overview)
     for (const QString &limiter : m_buckets.usage().keys())
         m_metrics.set(u"limiter_degraded"_s, u"Projects that are decided without Redis now."_s,
                       {{u"limiter"_s, limiter}}, degradedProjects.value(limiter));
+}
+
+void StatusController::setQueues(const QJsonArray &queues)
+{
+    for (const QJsonValue &queue : queues) {
+        const QJsonValue name = queue["name"_L1];
+        for (const QString &state :
+             {u"urgent"_s, u"normal"_s, u"delayed"_s, u"claimed"_s, u"running"_s, u"dead"_s, u"discarded"_s})
+            m_metrics.set(u"queue_jobs"_s, u"Jobs by state; dead = dead letters."_s,
+                          {{u"queue"_s, name}, {u"state"_s, state}}, queue[state].toDouble());
+        m_metrics.set(u"queue_oldest_waiting_seconds"_s, u"Age of the oldest job that nobody has taken."_s,
+                      {{u"queue"_s, name}}, queue["oldest_waiting_ms"_L1].toDouble() / 1'000);
+        m_metrics.set(u"queue_taking"_s, u"1 while Redis hands out jobs to this engine."_s,
+                      {{u"queue"_s, name}}, queue["taking"_L1].toBool() ? 1 : 0);
+    }
+}
+
+void StatusController::setScheduler(const QJsonObject &scheduler)
+{
+    m_metrics.set(u"leader"_s, u"1 while this engine fires the schedules."_s, {},
+                  scheduler["leader"_L1].toBool() ? 1 : 0);
+    m_metrics.set(u"leader_term"_s, u"Term of this engine's leadership; 0 = not the leader."_s, {},
+                  scheduler["term"_L1].toDouble());
+    m_metrics.set(u"schedules"_s, u"Schedules that this engine knows."_s, {},
+                  scheduler["schedules"_L1].toDouble());
+    m_metrics.set(u"schedules_overdue"_s, u"Schedules that did not run when they were due."_s, {},
+                  double(scheduler["overdue"_L1].toArray().size()));
+    m_metrics.set(u"schedules_orphaned"_s, u"Schedules that no plugin declares any more."_s, {},
+                  scheduler["orphaned"_L1].toDouble());
+    m_metrics.set(u"last_tick_timestamp_seconds"_s,
+                  u"When a schedule fired last, in any engine; 0 = never."_s, {},
+                  scheduler["last_tick_at"_L1].toDouble() / 1'000);
 }
 
 void StatusController::setSwitches(const QJsonObject &limiter)

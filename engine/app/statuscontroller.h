@@ -19,6 +19,8 @@ private:
     QCoro::Task<http::Response> metrics(http::Request request);
     void setGauges(const QJsonObject &overview);
     void setGauges(const QString &limiter, const limits::Usage &usage);
+    void setQueues(const QJsonArray &queues);
+    void setScheduler(const QJsonObject &scheduler);
     void setSwitches(const QJsonObject &limiter);
 
     Overview &m_overview;

@@ -3,6 +3,7 @@
 #include "cli/humanize.h"
 
 #include <QtCore/QDateTime>
+#include <QtCore/QHash>
 #include <QtCore/QJsonArray>
 
 namespace tidekeeper::cli {
@@ -31,8 +32,30 @@ QString redisLine(const QJsonObject &redis)
 {
     if (!redis["connected"_L1].toBool())
         return u"not connected"_s;
-    return u"connected, %1%2"_s.arg(redis["version"_L1].toString(),
-                                    redis["embedded"_L1].toBool() ? u", embedded"_s : QString());
+    static const QHash<QString, QString> safety{{u"safe"_s, u"keeps jobs safe"_s},
+                                                {u"unsafe"_s, u"UNSAFE"_s},
+                                                {u"unknown"_s, u"not known whether it keeps jobs safe"_s}};
+    QStringList words{u"connected"_s, redis["version"_L1].toString()};
+    if (redis["embedded"_L1].toBool())
+        words.append(u"embedded"_s);
+    words.append(safety.value(redis["verdict"_L1].toString()));
+    words.removeAll(QString());
+    return words.join(u", "_s);
+}
+
+QString schedulerLine(const QJsonObject &scheduler, qint64 nowMs)
+{
+    const bool leads = scheduler["leader"_L1].toBool();
+    QStringList words{leads                                        ? u"this engine leads"_s
+                          : scheduler["someone_leads"_L1].toBool() ? u"another engine leads"_s
+                                                                   : u"no engine leads"_s};
+    if (const qint64 at = scheduler["last_tick_at"_L1].toInteger(); at != 0)
+        words.append(u"last tick "_s + relative(at, nowMs));
+    if (const qsizetype overdue = scheduler["overdue"_L1].toArray().size(); overdue > 0)
+        words.append(number(overdue) + u" overdue"_s);
+    if (const qint64 orphaned = scheduler["orphaned"_L1].toInteger(); orphaned > 0)
+        words.append(number(orphaned) + u" orphaned"_s);
+    return words.join(u", "_s);
 }
 
 QString pluginsLine(const QJsonObject &plugins)
@@ -62,7 +85,6 @@ QStringList attention(const QJsonObject &overview)
 void printOverview(Session &session, const QJsonObject &overview)
 {
     const QJsonObject accounts = overview["accounts"_L1].toObject();
-    const QJsonObject queue = overview["queue"_L1].toObject();
     const qint64 nowMs = overview["now"_L1].toInteger(QDateTime::currentMSecsSinceEpoch());
     const auto line = [&](const QString &name, const QString &value) {
         session.print(name.leftJustified(16) + printable(value) + u'\n');
@@ -80,7 +102,10 @@ void printOverview(Session &session, const QJsonObject &overview)
     line(u"  next to lapse"_s, nearestExpiry(accounts["nearest_expiry"_L1], nowMs));
     line(u"  due now"_s, number(accounts["due"_L1].toInteger()));
     line(u"Last scan"_s, lastScan(overview["scan"_L1].toObject(), nowMs));
-    line(u"Queue"_s, counts(queue, {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s}));
+    line(u"Scheduler"_s, schedulerLine(overview["scheduler"_L1].toObject(), nowMs));
+    for (const QJsonValue &queue : overview["queues"_L1].toArray())
+        line(u"Queue "_s + queue["name"_L1].toString(),
+             counts(queue.toObject(), {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s}));
     line(u"Redis"_s, redisLine(overview["redis"_L1].toObject()));
     line(u"Plugins"_s, pluginsLine(overview["plugins"_L1].toObject()));
     for (const QString &sentence : attention(overview))

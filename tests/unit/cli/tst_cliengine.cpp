@@ -25,6 +25,8 @@ private Q_SLOTS:
     void doesNotFollowRedirects();
     void passesOnWhatTheEngineSays();
     void statusForPeople();
+    void statusOfSchedulerAndRedis_data();
+    void statusOfSchedulerAndRedis();
     void statusSaysWhatIsWrong_data();
     void statusSaysWhatIsWrong();
 
@@ -56,8 +58,11 @@ QJsonObject overview()
                      "band": {}, "due": 5,
                      "active_band": {"healthy": 1290, "delayed": 5, "late": 3, "critical": 0, "expired": 0, "none": 0},
                      "nearest_expiry": {"account": "acct-17", "expires_at": 1800007500000}},
-        "queue": {"name": "jobs", "urgent": 0, "normal": 3, "delayed": 2, "running": 2, "dead": 1},
-        "redis": {"connected": true, "version": "Redis 7.0.15", "embedded": true},
+        "queues": [{"name": "renew", "urgent": 0, "normal": 3, "delayed": 2, "running": 2, "dead": 1},
+                   {"name": "plugins", "urgent": 0, "normal": 0, "delayed": 0, "running": 1, "dead": 0}],
+        "scheduler": {"leader": true, "someone_leads": true, "last_tick_at": 1799999993000, "overdue": [],
+                      "orphaned": 0},
+        "redis": {"connected": true, "version": "Redis 7.0.15", "embedded": true, "verdict": "safe"},
         "plugins": {"running": 3, "total": 3},
         "scan": {"last_at": 1799999988000}})";
     return QJsonDocument::fromJson(text).object();
@@ -185,12 +190,48 @@ void TestCliEngine::statusForPeople()
              "next to lapse in 2 h 5 min (2027-01-15 10:05:00 UTC, account acct-17)",
              "due now 5",
              "Last scan 12 s ago",
-             "Queue urgent 0, normal 3, delayed 2, running 2, dead 1",
-             "Redis connected, Redis 7.0.15, embedded",
+             "Scheduler this engine leads, last tick 7 s ago",
+             "Queue renew urgent 0, normal 3, delayed 2, running 2, dead 1",
+             "Queue plugins urgent 0, normal 0, delayed 0, running 1, dead 0",
+             "Redis connected, Redis 7.0.15, embedded, keeps jobs safe",
              "Plugins 3 of 3 running",
          })
         QVERIFY2(run.hasLine(QLatin1String(line)), line);
     QVERIFY(!run.out.contains(u"ATTENTION"_s));
+}
+
+void TestCliEngine::statusOfSchedulerAndRedis_data()
+{
+    QTest::addColumn<QString>("part");
+    QTest::addColumn<QJsonObject>("value");
+    QTest::addColumn<QString>("line");
+    QTest::newRow("another leads") << u"scheduler"_s << QJsonObject{{u"someone_leads"_s, true}}
+                                   << u"Scheduler another engine leads"_s;
+    QTest::newRow("none leads") << u"scheduler"_s << QJsonObject{{u"orphaned"_s, 2}}
+                                << u"Scheduler no engine leads, 2 orphaned"_s;
+    QTest::newRow("overdue") << u"scheduler"_s
+                             << QJsonObject{{u"leader"_s, true}, {u"overdue"_s, QJsonArray{u"scan"_s}}}
+                             << u"Scheduler this engine leads, 1 overdue"_s;
+    QTest::newRow("unsafe") << u"redis"_s << QJsonObject{{u"connected"_s, true}, {u"verdict"_s, u"unsafe"_s}}
+                            << u"Redis connected, UNSAFE"_s;
+    QTest::newRow("unknown") << u"redis"_s
+                             << QJsonObject{{u"connected"_s, true},
+                                            {u"version"_s, u"Valkey 8.0.1"_s},
+                                            {u"verdict"_s, u"unknown"_s}}
+                             << u"Redis connected, Valkey 8.0.1, not known whether it keeps jobs safe"_s;
+}
+
+void TestCliEngine::statusOfSchedulerAndRedis()
+{
+    QFETCH(QString, part);
+    QFETCH(QJsonObject, value);
+    QFETCH(QString, line);
+    QJsonObject changed = overview();
+    changed[part] = value;
+    m_http->setScript([changed](const LocalHttp::Request &) { return json(changed); });
+    const Run people = here({u"status"_s});
+    QCOMPARE(people.exitCode, 0);
+    QVERIFY2(people.hasLine(line), qPrintable(people.out));
 }
 
 void TestCliEngine::statusSaysWhatIsWrong_data()
@@ -204,6 +245,10 @@ void TestCliEngine::statusSaysWhatIsWrong_data()
                                << u"ATTENTION Redis is away."_s;
     QJsonObject accounts = overview()[u"accounts"_s].toObject();
     accounts[u"active_band"_s] = QJsonObject{{u"expired"_s, 2}};
+    const QJsonObject unsafe{{u"code"_s, u"redis_unsafe"_s},
+                             {u"text"_s, u"The append-only file is off. Set appendonly to yes."_s}};
+    QTest::newRow("unsafe Redis") << u"problems"_s << QJsonValue(QJsonArray{unsafe})
+                                  << u"ATTENTION The append-only file is off. Set appendonly to yes."_s;
     QTest::newRow("lapsed") << u"accounts"_s << QJsonValue(accounts)
                             << u"ATTENTION 2 active accounts have a lapsed watch."_s;
 }
