@@ -2,6 +2,7 @@
 #include "queue/jobqueue.h"
 
 #include "queue/queuecall.h"
+#include "queue/replicatedcalls.h"
 
 #include <QtCore/QJsonDocument>
 
@@ -39,9 +40,20 @@ QByteArray libraryCode()
         + redis::FunctionLibrary::embedded(u"queue_upkeep.lua"_s);
 }
 
-JobQueue::JobQueue(QString name, redis::FunctionLibrary &library)
-    : m_name(std::move(name)), m_library(library)
+JobQueue::JobQueue(QString name, redis::FunctionLibrary &library, ReplicatedCalls *replicated)
+    : m_name(std::move(name)), m_library(library), m_replicated(replicated)
 { }
+
+QCoro::Task<Result<redis::Value>> JobQueue::callDurably(QByteArray function, QList<QByteArray> arguments)
+{
+    QByteArray key = queuePrefix(m_name);
+    Result<redis::Value> reply;
+    if (m_replicated)
+        reply = co_await m_replicated->call(std::move(function), std::move(key), std::move(arguments));
+    else
+        reply = co_await callFunction(m_library, std::move(function), std::move(key), std::move(arguments));
+    co_return reply;
+}
 
 QCoro::Task<Result<EnqueueResult>> JobQueue::enqueue(JobSpec spec)
 {
@@ -63,8 +75,7 @@ QCoro::Task<Result<QList<EnqueueResult>>> JobQueue::enqueue(QList<JobSpec> specs
         arguments << jobArguments(spec) << QByteArray::number(std::max<qint64>(spec.delayMs, 0))
                   << flag(spec.urgent);
 
-    const Result<redis::Value> reply =
-        co_await callFunction(m_library, "tidekeeper_enqueue_v1", queuePrefix(m_name), std::move(arguments));
+    const Result<redis::Value> reply = co_await callDurably("tidekeeper_enqueue_v1", std::move(arguments));
     if (!reply)
         co_return fail(reply.error());
     QList<EnqueueResult> results;
@@ -83,8 +94,7 @@ QCoro::Task<Result<FireResult>> JobQueue::fire(Fire fire, std::optional<JobSpec>
                                 QByteArray::number(fire.term), fire.queueOne ? "queue-one" : "skip"};
     if (job)
         arguments << jobArguments(*job) << flag(job->urgent);
-    const Result<redis::Value> reply =
-        co_await callFunction(m_library, "tidekeeper_fire_v1", queuePrefix(m_name), std::move(arguments));
+    const Result<redis::Value> reply = co_await callDurably("tidekeeper_fire_v1", std::move(arguments));
     if (!reply)
         co_return fail(reply.error());
     if (reply->items.size() != 3)

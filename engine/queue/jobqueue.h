@@ -8,6 +8,8 @@
 
 namespace tidekeeper::queue {
 
+class ReplicatedCalls;
+
 /// The code of the library tidekeeper_queue: FunctionLibrary(connection, "tidekeeper_queue", libraryCode()).
 QByteArray libraryCode();
 
@@ -53,10 +55,12 @@ struct ScheduleState {
 
 /// The producers' side of a queue on Redis Streams: two streams ("urgent" first, "normal"), at least once, one
 /// live job per dedupe key. Thread of its connection. Failures: redis_*, stale_term (details "term", the newer
-/// one), invalid_request, functions_refused.
+/// one), invalid_request, functions_refused; not_replicated from enqueue() and fire(): done, but no replica has
+/// confirmed it.
 class JobQueue {
 public:
-    JobQueue(QString name, redis::FunctionLibrary &library);
+    /// replicated: what is enqueued counts once a replica has it; null = once the server has it.
+    JobQueue(QString name, redis::FunctionLibrary &library, ReplicatedCalls *replicated = nullptr);
 
     QCoro::Task<Result<EnqueueResult>> enqueue(JobSpec spec);
     /// Up to 500 in one round trip, with the lease and term of the first; one result per spec, in order.
@@ -76,8 +80,11 @@ public:
     const QString &name() const { return m_name; }
 
 private:
+    QCoro::Task<Result<redis::Value>> callDurably(QByteArray function, QList<QByteArray> arguments);
+
     QString m_name;
     redis::FunctionLibrary &m_library;
+    ReplicatedCalls *m_replicated;
 };
 
 } // namespace tidekeeper::queue

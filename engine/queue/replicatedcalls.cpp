@@ -18,7 +18,7 @@ constexpr int graceMs = 2'000; ///< for the answer to WAIT, beyond its own time
 Error notReplicated(const QString &why)
 {
     return {u"not_replicated"_s,
-            u"Queued, but %1. Repeating it with the same key is harmless."_s.arg(why),
+            u"Queued, but %1. Repeating it with the same dedupe key is harmless."_s.arg(why),
             {{u"queued"_s, true}}};
 }
 
