@@ -1,9 +1,9 @@
 #!lua name=tidekeeper_queue
 -- SPDX-License-Identifier: Apache-2.0
--- build: 2
+-- build: 3
 --
--- The queue: every move of a job is one function here or in queue_upkeep.lua, which is appended to this file to
--- make the library. README.md gives keys, arguments and results.
+-- The queue: every move of a job is one function. This file, queue_work.lua and queue_upkeep.lua, one after the
+-- other, make the library. README.md gives keys, arguments and results.
 --
 -- A job is a hash; its place is one of: a stream entry not yet delivered (waiting), a pending entry in a worker's
 -- hands (claimed, then running), the sorted set of delayed jobs, the dead letters, or the discarded ones. A move
@@ -13,8 +13,9 @@
 local GROUP = 'workers'
 local LANES = {'urgent', 'normal'}
 local LOG_ENTRIES = 20
-local RESTORE_MS = 24 * 3600 * 1000
-local IDLE_CONSUMER_MS = 3600 * 1000
+local FINISHED_ENTRIES = 10000
+local RUN_ENTRIES = 1000
+local HISTORY_TEXT = 500 -- bytes of an error's text that the history keeps
 
 local function nowMs()
     local t = redis.call('TIME')
@@ -38,7 +39,8 @@ local function places(prefix)
         urgent = prefix .. ':stream:urgent', normal = prefix .. ':stream:normal', wake = prefix .. ':wake',
         job = prefix .. ':job:', log = prefix .. ':log:', dedupe = prefix .. ':dedupe',
         delayed = prefix .. ':delayed', claimed = prefix .. ':claimed', running = prefix .. ':running',
-        dead = prefix .. ':dead', groups = prefix .. ':dead_groups', discarded = prefix .. ':discarded',
+        dead = prefix .. ':dead', discarded = prefix .. ':discarded', groups = prefix .. ':groups:',
+        group = prefix .. ':group:', finished = prefix .. ':finished', runs = prefix .. ':runs:',
         terms = prefix .. ':terms', schedule = prefix .. ':schedule:', lost = prefix .. ':lost'
     }
 end
@@ -48,20 +50,77 @@ local function register(name, flag, callback)
     redis.register_function{function_name = name, callback = callback, flags = {flag}}
 end
 
+-- History -----------------------------------------------------------------------------------------------------
+
+-- Not in the middle of a character.
+local function shortened(message)
+    if #message <= HISTORY_TEXT then
+        return message
+    end
+    return (string.gsub(string.sub(message, 1, HISTORY_TEXT), '[\192-\255][\128-\191]*$', ''))
+end
+
+local function recordRun(k, schedule, run)
+    redis.call('XADD', k.runs .. schedule, 'MAXLEN', RUN_ENTRIES, '*', 'h', cjson.encode(run))
+end
+
+-- A tick, or a wish by hand, that made no job of its own.
+local function recordIdleRun(k, now, schedule, nominal, result, job)
+    recordRun(k, schedule, {nominal or '', result, '', job, text(now), '', text(now), '', '', '', ''})
+end
+
+-- job: as jobOf reads it.
+local function recordEnd(k, now, id, job, outcome)
+    local class, message = '', ''
+    if job.attempts or job.deferrals or outcome == 'dead' then
+        local f = redis.call('HMGET', k.job .. id, 'error_class', 'error_text')
+        class, message = f[1] or '', shortened(f[2] or '')
+    end
+    redis.call('XADD', k.finished, 'MAXLEN', '~', FINISHED_ENTRIES, '*', 'h', cjson.encode({id, job.type or '',
+        job.schedule or '', outcome, job.starts or '', job.attempts or '', job.deferrals or '',
+        job.enqueuedAt or '', job.startedAt or '', text(now), class, message}))
+    if job.schedule then
+        local f = redis.call('HMGET', k.job .. id, 'nominal', 'result', 'fired_at')
+        recordRun(k, job.schedule, {f[1] or '', f[2] or 'added', outcome, id, f[3] or '', job.startedAt or '',
+            text(now), job.attempts or '', job.deferrals or '', class, message})
+    end
+end
+
 -- Steps -------------------------------------------------------------------------------------------------------
+
+-- What a move needs to know of a job, or nothing when its body is gone. Counters of 0 are not stored.
+local function jobOf(k, id)
+    local f = redis.call('HMGET', k.job .. id, 'state', 'owner', 'lane', 'entry', 'dedupe', 'schedule', 'type',
+        'starts', 'attempts', 'deferrals', 'enqueued_at', 'started_at')
+    return f[1] and {state = f[1], owner = f[2], lane = f[3], entry = f[4], dedupe = f[5], schedule = f[6],
+        type = f[7], starts = f[8], attempts = f[9], deferrals = f[10], enqueuedAt = f[11], startedAt = f[12]}
+end
+
+-- The job when it is in this owner's hands, else nothing.
+local function inHands(k, id, owner)
+    local job = jobOf(k, id)
+    if job and (job.state == 'running' or job.state == 'claimed') and job.owner == owner and owner ~= '' then
+        return job
+    end
+end
 
 local function putWaiting(k, id, lane)
     local entry = redis.call('XADD', k[lane], '*', 'j', id)
-    redis.call('HSET', k.job .. id, 'state', 'waiting', 'lane', lane, 'entry', entry, 'owner', '', 'held', '0')
+    redis.call('HSET', k.job .. id, 'state', 'waiting', 'lane', lane, 'entry', entry, 'owner', '', 'held', '')
+end
+
+-- The workers' next look at the delayed jobs may be later than this one is due.
+local function putDue(k, id, due)
+    local first = redis.call('ZRANGE', k.delayed, 0, 0, 'WITHSCORES')
+    redis.call('ZADD', k.delayed, text(due), id)
+    if not first[2] or due < tonumber(first[2]) then
+        redis.call('XADD', k.wake, 'MAXLEN', 1, '*', 'd', text(due))
+    end
 end
 
 local function putDelayed(k, id, due, held)
-    local first = redis.call('ZRANGE', k.delayed, 0, 0, 'WITHSCORES')
-    redis.call('ZADD', k.delayed, text(due), id)
+    putDue(k, id, due)
     redis.call('HSET', k.job .. id, 'state', 'delayed', 'owner', '', 'entry', '', 'held', held)
-    if not first[2] or due < tonumber(first[2]) then
-        redis.call('XADD', k.wake, 'MAXLEN', 1, '*', 'd', text(due)) -- the workers' next look is too late
-    end
 end
 
 local function dropEntry(k, lane, entry)
@@ -95,55 +154,62 @@ local function groupOf(class, message)
     return class .. ':' .. string.sub(redis.sha1hex(plain), 1, 8)
 end
 
-local function countGroup(k, group, by)
-    if redis.call('HINCRBY', k.groups, group, by) <= 0 then
-        redis.call('HDEL', k.groups, group)
+-- Dead letters and discarded ones are counted by group, with the time of death. set: 'dead' or 'discarded'.
+local function enterGroup(k, set, group, id, diedAt)
+    redis.call('ZADD', k.group .. set .. ':' .. group, diedAt, id)
+    redis.call('SADD', k.groups .. set, group)
+end
+
+local function leaveGroup(k, set, group, id)
+    redis.call('ZREM', k.group .. set .. ':' .. group, id)
+    if redis.call('EXISTS', k.group .. set .. ':' .. group) == 0 then
+        redis.call('SREM', k.groups .. set, group)
     end
 end
 
+-- job: id, type, payload, dedupe, delay, urgent, schedule ('' = none); of a schedule: nominal ('' = by hand), result.
 local function newJob(k, now, job)
-    redis.call('HSET', k.job .. job.id, 'type', job.type, 'payload', job.payload, 'dedupe', job.dedupe,
-        'lane', job.urgent and 'urgent' or 'normal', 'starts', '0', 'attempts', '0', 'deferrals', '0',
-        'enqueued_at', text(now))
+    local lane, state, entry = job.urgent and 'urgent' or 'normal', 'waiting', ''
+    if job.delay > 0 then
+        state = 'delayed'
+        putDue(k, job.id, now + job.delay)
+    else
+        entry = redis.call('XADD', k[lane], '*', 'j', job.id)
+    end
+    redis.call('HSET', k.job .. job.id, 'state', state, 'lane', lane, 'entry', entry, 'type', job.type,
+        'payload', job.payload, 'dedupe', job.dedupe, 'enqueued_at', text(now))
+    if job.schedule ~= '' then
+        redis.call('HSET', k.job .. job.id, 'schedule', job.schedule, 'nominal', job.nominal,
+            'result', job.result or 'added', 'fired_at', text(now))
+    end
     if job.dedupe ~= '' then
         redis.call('HSET', k.dedupe, job.dedupe, job.id)
-    end
-    if job.delay > 0 then
-        putDelayed(k, job.id, now + job.delay, '0')
-    else
-        putWaiting(k, job.id, job.urgent and 'urgent' or 'normal')
     end
 end
 
 -- The run that a schedule asked for while this job was running (overlap "queue-one").
-local function runAgain(k, now, id)
-    local f = redis.call('HMGET', k.job .. id, 'again_id', 'again_payload', 'type', 'dedupe', 'lane')
-    if f[1] then
-        newJob(k, now, {id = f[1], type = f[3], payload = f[2], dedupe = f[4], delay = 0,
-            urgent = f[5] == 'urgent'})
+local function runAgain(k, now, id, job)
+    local f = redis.call('HMGET', k.job .. id, 'again_id', 'again_payload', 'again_schedule', 'again_nominal')
+    if not f[1] then
+        return
     end
+    newJob(k, now, {id = f[1], type = job.type, payload = f[2], dedupe = job.dedupe, delay = 0,
+        urgent = job.lane == 'urgent', schedule = f[3], nominal = f[4], result = 'queued_one'})
+    redis.call('HSET', k.schedule .. f[3], 'job', f[1])
+    redis.call('HDEL', k.job .. id, 'again_id', 'again_payload', 'again_schedule', 'again_nominal')
 end
 
-local function bury(k, now, id, class, message)
-    local f = redis.call('HMGET', k.job .. id, 'dedupe', 'lane', 'entry')
+local function bury(k, now, id, job, class, message)
     local group = groupOf(class, message)
     logEnd(k, id, now, 'dead', class, message)
     redis.call('HSET', k.job .. id, 'state', 'dead', 'owner', '', 'error_class', class, 'error_text', message,
         'group', group, 'died_at', text(now))
     redis.call('ZADD', k.dead, text(now), id)
-    countGroup(k, group, 1)
-    runAgain(k, now, id)
-    redis.call('HDEL', k.job .. id, 'again_id', 'again_payload')
-    freeDedupe(k, id, f[1])
-    leaveHands(k, id, f[2], f[3])
-end
-
--- The job's lane and entry when it is in this owner's hands, else nothing.
-local function inHands(k, id, owner)
-    local f = redis.call('HMGET', k.job .. id, 'state', 'owner', 'lane', 'entry')
-    if (f[1] == 'running' or f[1] == 'claimed') and f[2] == owner and owner ~= '' then
-        return {state = f[1], lane = f[3], entry = f[4]}
-    end
+    enterGroup(k, 'dead', group, id, text(now))
+    recordEnd(k, now, id, job, 'dead')
+    runAgain(k, now, id, job)
+    freeDedupe(k, id, job.dedupe)
+    leaveHands(k, id, job.lane, job.entry)
 end
 
 local function checkTerm(k, lease, term)
@@ -179,7 +245,7 @@ local function askAgain(k, now, id, state, delay, urgent)
             redis.call('ZREM', k.delayed, id)
             return 'promoted'
         elseif not held and now + delay < tonumber(redis.call('ZSCORE', k.delayed, id) or '0') then
-            putDelayed(k, id, now + delay, '0')
+            putDue(k, id, now + delay)
         end
         return 'delayed'
     end
@@ -198,18 +264,22 @@ end
 
 redis.register_function('tidekeeper_enqueue_v1', function(keys, args)
     local k, now, jobs, results = places(keys[1]), nowMs(), {}, {}
-    if #args < 2 or (#args - 2) % 6 ~= 0 then
-        error({err = 'ERR wants lease, term, then six arguments for each job'})
+    if #args < 2 or (#args - 2) % 8 ~= 0 then
+        error({err = 'ERR wants lease, term, then eight arguments for each job'})
     end
-    for i = 3, #args, 6 do -- all are checked before one is added
+    for i = 3, #args, 8 do -- all are checked before one is added
         jobs[#jobs + 1] = {id = args[i], type = args[i + 1], payload = args[i + 2], dedupe = args[i + 3],
-            delay = whole(args[i + 4], 'delay_ms'), urgent = args[i + 5] == '1'}
+            delay = whole(args[i + 4], 'delay_ms'), urgent = args[i + 5] == '1', schedule = args[i + 6],
+            nominal = args[i + 7]}
     end
     checkTerm(k, args[1], args[2])
     for _, job in ipairs(jobs) do
         local id, result = enqueue(k, now, job)
         results[#results + 1] = id
         results[#results + 1] = result
+        if job.schedule ~= '' and result ~= 'added' then
+            recordIdleRun(k, now, job.schedule, job.nominal, result, id)
+        end
     end
     return results
 end)
@@ -218,6 +288,16 @@ redis.register_function('tidekeeper_fence_v1', function(keys, args)
     checkTerm(places(keys[1]), args[1], args[2])
     return 1
 end)
+
+-- One more run after this one; a tick that waited for the same is passed over.
+local function queueOne(k, now, id, job)
+    local f = redis.call('HMGET', k.job .. id, 'again_schedule', 'again_nominal')
+    redis.call('HSET', k.job .. id, 'again_id', job.id, 'again_payload', job.payload,
+        'again_schedule', job.schedule, 'again_nominal', job.nominal)
+    if f[1] then
+        recordIdleRun(k, now, f[1], f[2], 'passed_over', id)
+    end
+end
 
 redis.register_function('tidekeeper_fire_v1', function(keys, args)
     local k, now = places(keys[1]), nowMs()
@@ -228,232 +308,35 @@ redis.register_function('tidekeeper_fire_v1', function(keys, args)
         return {'taken', current, ''}
     end
     redis.call('HSET', k.schedule .. schedule, 'nominal', nominal, 'fired_at', text(now))
-    if #args < 7 then
+    if #args < 8 then
+        if args[7] == 'passed_over' then
+            recordIdleRun(k, now, schedule, nominal, 'passed_over', '')
+        end
         return {'fired', '', ''}
     end
     local job = {id = args[7], type = args[8], payload = args[9], dedupe = args[10], delay = 0,
-        urgent = args[11] == '1'}
+        urgent = args[11] == '1', schedule = schedule, nominal = nominal}
     local id, result = enqueue(k, now, job)
     if result == 'running' and overlap == 'queue-one' then
-        redis.call('HSET', k.job .. id, 'again_id', job.id, 'again_payload', job.payload)
+        queueOne(k, now, id, job)
         result = 'queued_one'
+    elseif result ~= 'added' then
+        recordIdleRun(k, now, schedule, nominal, result, id)
     end
     redis.call('HSET', k.schedule .. schedule, 'result', result, 'job', id)
     return {'fired', result, id}
 end)
 
--- Taking and working ------------------------------------------------------------------------------------------
-
-local function lose(k, id, lane, entry)
-    redis.call('INCR', k.lost)
-    redis.call('DEL', k.job .. id, k.log .. id)
-    if lane and entry then
-        leaveHands(k, id, lane, entry)
+-- args: schedule ids → for each {nominal, fired_at, result, job, 1 while that job is live, its newest run}, empty
+-- where nothing is known
+register('tidekeeper_schedules_v1', 'no-writes', function(keys, args)
+    local k, states = places(keys[1]), {}
+    for i, id in ipairs(args) do
+        local f = redis.call('HMGET', k.schedule .. id, 'nominal', 'fired_at', 'result', 'job')
+        local state = f[4] and redis.call('HGET', k.job .. f[4], 'state')
+        local active = state and state ~= 'dead' and state ~= 'discarded'
+        local newest = redis.call('XREVRANGE', k.runs .. id, '+', '-', 'COUNT', 1)[1]
+        states[i] = {f[1] or '', f[2] or '', f[3] or '', f[4] or '', active and 1 or 0, newest and newest[2][2] or ''}
     end
-    redis.call('ZREM', k.running, id)
-    redis.call('ZREM', k.claimed, id)
-end
-
-local function promote(k, now, limit)
-    local due = redis.call('ZRANGEBYSCORE', k.delayed, '-inf', text(now), 'LIMIT', 0, limit)
-    for _, id in ipairs(due) do
-        local lane = redis.call('HGET', k.job .. id, 'lane')
-        if lane then
-            putWaiting(k, id, lane)
-        else
-            lose(k, id)
-        end
-        redis.call('ZREM', k.delayed, id)
-    end
-    return #due
-end
-
-redis.register_function('tidekeeper_promote_v1', function(keys, args)
-    return promote(places(keys[1]), nowMs(), whole(args[1], 'limit'))
-end)
-
-local function handOver(k, id, owner, untilMs)
-    redis.call('ZADD', k.claimed, text(untilMs), id)
-    redis.call('HSET', k.job .. id, 'state', 'claimed', 'owner', owner)
-    redis.call('ZREM', k.running, id)
-    local f = redis.call('HMGET', k.job .. id, 'type', 'payload', 'dedupe', 'starts', 'attempts', 'deferrals',
-        'enqueued_at', 'lane')
-    return {id, owner, f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]}
-end
-
--- Jobs whose lease ran out: back into living hands, or to the dead letters after too many starts without an end.
-local function takeOver(k, now, take, set)
-    local stalled = redis.call('ZRANGEBYSCORE', set, '-inf', text(now), 'LIMIT', 0, take.count - #take.jobs)
-    for _, id in ipairs(stalled) do
-        local f = redis.call('HMGET', k.job .. id, 'lane', 'entry', 'starts')
-        if not f[1] then
-            lose(k, id)
-            take.lost[#take.lost + 1] = id
-        elseif set == k.running and tonumber(f[3]) >= take.maxStarts then
-            bury(k, now, id, 'stalled', 'The worker ended or hung during each of ' .. f[3] .. ' starts.')
-            take.dead[#take.dead + 1] = id
-        elseif #redis.call('XCLAIM', k[f[1]], GROUP, take.consumer, 0, f[2], 'JUSTID') == 0 then
-            putWaiting(k, id, f[1]) -- the entry was removed from outside
-            redis.call('ZREM', set, id)
-        else
-            take.jobs[#take.jobs + 1] = handOver(k, id, take.token .. #take.jobs, now + take.lease)
-        end
-    end
-end
-
-local function readGroup(stream, consumer, count)
-    local command = {'XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', count, 'STREAMS', stream, '>'}
-    local reply = redis.pcall(unpack(command))
-    if reply and reply.err then
-        redis.call('XGROUP', 'CREATE', stream, GROUP, '0', 'MKSTREAM')
-        reply = redis.call(unpack(command))
-    end
-    return reply and reply[1][2] or {}
-end
-
-local function readLane(k, now, take, lane)
-    local wanted = take.count - #take.jobs
-    for _, entry in ipairs(wanted > 0 and readGroup(k[lane], take.consumer, wanted) or {}) do
-        local id = entry[2][2]
-        local f = redis.call('HMGET', k.job .. id, 'state', 'entry')
-        if not f[1] then
-            lose(k, id, lane, entry[1])
-            take.lost[#take.lost + 1] = id
-        elseif f[1] ~= 'waiting' or f[2] ~= entry[1] then
-            dropEntry(k, lane, entry[1]) -- left behind by a move that an error cut short; the job is elsewhere
-        else
-            take.jobs[#take.jobs + 1] = handOver(k, id, take.token .. #take.jobs, now + take.lease)
-        end
-    end
-end
-
-local function lastId(stream)
-    local info = redis.pcall('XINFO', 'STREAM', stream)
-    for i = 1, #info, 2 do
-        if info[i] == 'last-generated-id' then
-            return info[i + 1]
-        end
-    end
-    return '0-0'
-end
-
-redis.register_function('tidekeeper_take_v1', function(keys, args)
-    local k, now = places(keys[1]), nowMs()
-    local take = {consumer = args[1], count = whole(args[2], 'count'), lease = whole(args[3], 'lease_ms'),
-        maxStarts = whole(args[4], 'max_starts'), token = args[5] .. '.', jobs = {}, lost = {}, dead = {}}
-    promote(k, now, 100)
-    if take.count > 0 then
-        takeOver(k, now, take, k.running)
-        takeOver(k, now, take, k.claimed)
-        for _, lane in ipairs(LANES) do
-            readLane(k, now, take, lane)
-        end
-    end
-    local seen = {lastId(k.urgent), lastId(k.normal), lastId(k.wake)}
-    local first = redis.call('ZRANGE', k.delayed, 0, 0, 'WITHSCORES')
-    local dueIn = first[2] and math.max(0, tonumber(first[2]) - now) or -1
-    return {take.jobs, dueIn, seen, take.lost, take.dead}
-end)
-
-redis.register_function('tidekeeper_start_v1', function(keys, args)
-    local k, now, id = places(keys[1]), nowMs(), args[1]
-    local hands = inHands(k, id, args[2])
-    if not hands or hands.state ~= 'claimed' then
-        return {0}
-    end
-    local starts = redis.call('HINCRBY', k.job .. id, 'starts', 1)
-    redis.call('ZADD', k.running, text(now + whole(args[4], 'lease_ms')), id)
-    redis.call('HSET', k.job .. id, 'state', 'running', 'owner', args[3])
-    redis.call('ZREM', k.claimed, id)
-    return {1, starts}
-end)
-
-register('tidekeeper_heartbeat_v1', 'allow-oom', function(keys, args)
-    local k, lost = places(keys[1]), {}
-    local untilMs = text(nowMs() + whole(args[1], 'lease_ms'))
-    for i = 2, #args, 2 do
-        local hands = inHands(k, args[i], args[i + 1])
-        if hands then
-            redis.call('ZADD', k[hands.state], untilMs, args[i])
-        else
-            lost[#lost + 1] = args[i]
-        end
-    end
-    return lost
-end)
-
--- Ends --------------------------------------------------------------------------------------------------------
--- Each answers 1, or 0 when the job is no longer in this owner's hands: a normal, quiet outcome.
-
-register('tidekeeper_ack_v1', 'allow-oom', function(keys, args)
-    local k, id = places(keys[1]), args[1]
-    local hands = inHands(k, id, args[2])
-    if not hands then
-        return 0
-    end
-    runAgain(k, nowMs(), id)
-    freeDedupe(k, id, redis.call('HGET', k.job .. id, 'dedupe'))
-    leaveHands(k, id, hands.lane, hands.entry)
-    redis.call('DEL', k.job .. id, k.log .. id)
-    return 1
-end)
-
--- args: id, owner, delay_ms, max_age_ms, class, text
-local function againLater(keys, args, kind, counter)
-    local k, now, id = places(keys[1]), nowMs(), args[1]
-    local hands = inHands(k, id, args[2])
-    if not hands then
-        return 0
-    end
-    local due = now + whole(args[3], 'delay_ms')
-    redis.call('HINCRBY', k.job .. id, counter, 1)
-    redis.call('HSET', k.job .. id, 'starts', '0', 'error_class', args[5], 'error_text', args[6])
-    if due > tonumber(redis.call('HGET', k.job .. id, 'enqueued_at')) + whole(args[4], 'max_age_ms') then
-        bury(k, now, id, args[5], args[6])
-        return 1
-    end
-    logEnd(k, id, now, kind, args[5], args[6])
-    putDelayed(k, id, due, '1')
-    leaveHands(k, id, hands.lane, hands.entry)
-    return 1
-end
-
-redis.register_function('tidekeeper_retry_v1', function(keys, args)
-    return againLater(keys, args, 'retry', 'attempts')
-end)
-
-redis.register_function('tidekeeper_defer_v1', function(keys, args)
-    return againLater(keys, args, 'defer', 'deferrals')
-end)
-
-redis.register_function('tidekeeper_put_back_v1', function(keys, args)
-    local k, id = places(keys[1]), args[1]
-    local hands = inHands(k, id, args[2])
-    if not hands then
-        return 0
-    end
-    local delay = whole(args[3], 'delay_ms')
-    if hands.state == 'running' then
-        redis.call('HINCRBY', k.job .. id, 'starts', -1)
-    end
-    if delay > 0 then
-        putDelayed(k, id, nowMs() + delay, '0')
-    else
-        putWaiting(k, id, hands.lane)
-    end
-    leaveHands(k, id, hands.lane, hands.entry)
-    return 1
-end)
-
-redis.register_function('tidekeeper_bury_v1', function(keys, args)
-    local k, id = places(keys[1]), args[1]
-    if not inHands(k, id, args[2]) then
-        return 0
-    end
-    bury(k, nowMs(), id, args[3], args[4])
-    return 1
-end)
-
-register('tidekeeper_queue_build', 'no-writes', function()
-    return 2
+    return states
 end)

@@ -1,9 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The second part of the library tidekeeper_queue, after queue.lua whose local functions it uses: dead letters,
--- counts and housekeeping.
+-- The third part of the library tidekeeper_queue, after queue.lua and queue_work.lua whose local functions it uses:
+-- dead letters, counts, housekeeping and the reading of the history.
+
+local RESTORE_MS = 24 * 3600 * 1000
+local IDLE_CONSUMER_MS = 3600 * 1000
+local HISTORY_SCAN = 1000
 
 -- Dead letters ------------------------------------------------------------------------------------------------
+
+-- {{group, count, first died_at, last died_at}, …}
+local function groupsOf(k, set)
+    local groups = redis.call('SMEMBERS', k.groups .. set)
+    for i, group in ipairs(groups) do
+        local key = k.group .. set .. ':' .. group
+        local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+        local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+        groups[i] = {group, redis.call('ZCARD', key), first[2] or '', last[2] or ''}
+    end
+    return groups
+end
 
 register('tidekeeper_dead_v1', 'no-writes', function(keys, args)
     local k, set = places(keys[1]), args[1]
@@ -23,7 +39,7 @@ register('tidekeeper_dead_v1', 'no-writes', function(keys, args)
         end
     end
     local total = redis.call('ZCARD', k[set])
-    return {jobs, at < total and text(at) or '', total, redis.call('HGETALL', k.groups)}
+    return {jobs, at < total and text(at) or '', total, groupsOf(k, set)}
 end)
 
 -- args: dry ("1" = only look), then ids. Runs move(k, now, id, fields) for each id that is in this state; answers one
@@ -32,12 +48,12 @@ local function forEach(keys, args, state, move)
     local k, now, words = places(keys[1]), nowMs(), {}
     for i = 2, #args do
         local id = args[i]
-        local f = redis.call('HMGET', k.job .. id, 'state', 'lane', 'dedupe', 'group')
+        local f = redis.call('HMGET', k.job .. id, 'state', 'lane', 'dedupe', 'group', 'died_at')
         if f[1] ~= state then
             words[#words + 1] = 'missing'
         else
             words[#words + 1] = args[1] == '1' and 'found'
-                or move(k, now, id, {lane = f[2], dedupe = f[3], group = f[4]})
+                or move(k, now, id, {lane = f[2], dedupe = f[3] or '', group = f[4], diedAt = f[5]})
         end
     end
     return words
@@ -56,7 +72,7 @@ redis.register_function('tidekeeper_dead_requeue_v1', function(keys, args)
         logEnd(k, id, now, 'requeued', '', '')
         putWaiting(k, id, f.lane)
         redis.call('ZREM', k.dead, id)
-        countGroup(k, f.group, -1)
+        leaveGroup(k, 'dead', f.group, id)
         return 'requeued'
     end)
 end)
@@ -64,19 +80,24 @@ end)
 redis.register_function('tidekeeper_dead_discard_v1', function(keys, args)
     return forEach(keys, args, 'dead', function(k, now, id, f)
         redis.call('ZADD', k.discarded, text(now), id)
+        enterGroup(k, 'discarded', f.group, id, f.diedAt)
         redis.call('HSET', k.job .. id, 'state', 'discarded')
         redis.call('ZREM', k.dead, id)
-        countGroup(k, f.group, -1)
+        leaveGroup(k, 'dead', f.group, id)
         return 'discarded'
     end)
 end)
 
 redis.register_function('tidekeeper_dead_restore_v1', function(keys, args)
     return forEach(keys, args, 'discarded', function(k, now, id, f)
-        redis.call('ZADD', k.dead, redis.call('HGET', k.job .. id, 'died_at'), id)
+        if tonumber(redis.call('ZSCORE', k.discarded, id)) <= now - RESTORE_MS then
+            return 'too_late' -- the next housekeeping removes it
+        end
+        redis.call('ZADD', k.dead, f.diedAt, id)
+        enterGroup(k, 'dead', f.group, id, f.diedAt)
         redis.call('HSET', k.job .. id, 'state', 'dead')
         redis.call('ZREM', k.discarded, id)
-        countGroup(k, f.group, 1)
+        leaveGroup(k, 'discarded', f.group, id)
         return 'restored'
     end)
 end)
@@ -140,6 +161,7 @@ register('tidekeeper_reap_v1', 'allow-oom', function(keys, args)
     end
     local old = redis.call('ZRANGEBYSCORE', k.discarded, '-inf', text(now - RESTORE_MS), 'LIMIT', 0, 500)
     for _, id in ipairs(old) do
+        leaveGroup(k, 'discarded', redis.call('HGET', k.job .. id, 'group') or '', id)
         redis.call('DEL', k.job .. id, k.log .. id)
         redis.call('ZREM', k.discarded, id)
     end
@@ -181,14 +203,42 @@ register('tidekeeper_counts_v1', 'no-writes', function(keys, args)
         math.max(0, urgentAge, normalAge), tonumber(redis.call('GET', k.lost) or '0')}
 end)
 
--- Schedules ---------------------------------------------------------------------------------------------------
+-- History -----------------------------------------------------------------------------------------------------
 
--- args: schedule ids → for each {nominal, fired_at, result, job}, empty strings where nothing is known
-register('tidekeeper_schedules_v1', 'no-writes', function(keys, args)
-    local k, states = places(keys[1]), {}
-    for i, id in ipairs(args) do
-        local f = redis.call('HMGET', k.schedule .. id, 'nominal', 'fired_at', 'result', 'job')
-        states[i] = {f[1] or '', f[2] or '', f[3] or '', f[4] or ''}
+-- Newest first, from the one before this cursor; '' = from the newest. wanted(entry) chooses.
+local function page(stream, cursor, limit, wanted)
+    local found, from = {}, cursor == '' and '+' or '(' .. cursor
+    local scanned = redis.call('XREVRANGE', stream, from, '-', 'COUNT', HISTORY_SCAN)
+    local last = ''
+    for _, entry in ipairs(scanned) do
+        last = entry[1]
+        if wanted(cjson.decode(entry[2][2])) then
+            found[#found + 1] = entry[2][2]
+        end
+        if #found == limit then
+            break
+        end
     end
-    return states
+    local more = last ~= '' and #redis.call('XREVRANGE', stream, '(' .. last, '-', 'COUNT', 1) > 0
+    return {found, more and last or ''}
+end
+
+-- args: cursor, limit, then type, outcome, class and id, each '' for any → entries as recordEnd writes them, cursor
+register('tidekeeper_finished_v1', 'no-writes', function(keys, args)
+    local k, type, outcome, class, id = places(keys[1]), args[3], args[4], args[5], args[6]
+    return page(k.finished, args[1], whole(args[2], 'limit'), function(entry)
+        return (type == '' or entry[2] == type) and (outcome == '' or entry[4] == outcome)
+            and (class == '' or entry[11] == class) and (id == '' or entry[1] == id)
+    end)
+end)
+
+-- args: schedule, cursor, limit → entries as recordRun writes them, cursor
+register('tidekeeper_runs_v1', 'no-writes', function(keys, args)
+    return page(places(keys[1]).runs .. args[1], args[2], whole(args[3], 'limit'), function()
+        return true
+    end)
+end)
+
+register('tidekeeper_queue_build', 'no-writes', function()
+    return 3
 end)

@@ -44,13 +44,19 @@ QJsonObject letterFrom(const redis::Value &job)
     return letter;
 }
 
-QJsonArray groupsFrom(const redis::Value &flat)
+/// {{group, count, first died_at, last died_at}, …}
+QJsonArray groupsFrom(const redis::Value &groups)
 {
-    QJsonArray groups;
-    for (qsizetype i = 0; i + 1 < flat.items.size(); i += 2)
-        groups.append(QJsonObject{{u"group"_s, QString::fromUtf8(flat.items[i].text)},
-                                  {u"count"_s, flat.items[i + 1].toInteger()}});
-    return groups;
+    QJsonArray list;
+    for (const redis::Value &group : groups.items) {
+        const auto &f = group.items;
+        if (f.size() == 4)
+            list.append(QJsonObject{{u"group"_s, QString::fromUtf8(f[0].text)},
+                                    {u"count"_s, f[1].toInteger()},
+                                    {u"first_at"_s, f[2].toInteger()},
+                                    {u"last_at"_s, f[3].toInteger()}});
+    }
+    return list;
 }
 
 } // namespace
@@ -80,12 +86,16 @@ QCoro::Task<Result<QJsonObject>> DeadLetters::list(DeadFilter filter)
                        {{u"field"_s, u"cursor"_s}});
     if (filter.limit < 1 || filter.limit > 1000)
         co_return fail(u"invalid_request"_s, u"limit must be from 1 to 1,000."_s, {{u"field"_s, u"limit"_s}});
+    if (filter.state != u"dead" && filter.state != u"discarded")
+        co_return fail(u"invalid_request"_s, u"state must be dead or discarded."_s,
+                       {{u"field"_s, u"state"_s}});
     QJsonArray letters;
     QByteArray cursor = filter.cursor.toLatin1();
     QJsonObject answer;
     do {
         const int wanted = filter.limit - static_cast<int>(letters.size());
-        const Result<redis::Value> reply = co_await page("dead", filter.group, cursor, wanted, Wanted::All);
+        const Result<redis::Value> reply =
+            co_await page(filter.state.toLatin1(), filter.group, cursor, wanted, Wanted::All);
         if (!reply)
             co_return fail(reply.error());
         for (const redis::Value &job : reply->items[0].items)
@@ -112,7 +122,8 @@ QCoro::Task<Result<QJsonObject>> DeadLetters::discard(DeadFilter filter, bool dr
 
 QCoro::Task<Result<QJsonObject>> DeadLetters::restore(DeadFilter filter, bool dryRun)
 {
-    return move("discarded", "tidekeeper_dead_restore_v1", {u"restored"_s}, std::move(filter), dryRun);
+    return move("discarded", "tidekeeper_dead_restore_v1", {u"restored"_s, u"too_late"_s}, std::move(filter),
+                dryRun);
 }
 
 /// The ids are collected before anything moves, so that pages do not shift underneath.

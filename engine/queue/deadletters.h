@@ -14,6 +14,7 @@ struct DeadFilter {
     QStringList ids; ///< for a move: exactly these; empty = all that match the group
     int limit = 100; ///< of a list, 1 to 1,000
     QString cursor; ///< of a list
+    QString state = QStringLiteral("dead"); ///< of a list: dead or discarded
 };
 
 /// Jobs that will not run again by themselves, with payload, class, text and history. Thread of its connection.
@@ -22,9 +23,10 @@ class DeadLetters {
 public:
     DeadLetters(QString queue, redis::FunctionLibrary &library);
 
-    /// Newest first: {"dead": [{"id", "type", "payload", "group", "error_class", "error_text", "died_at", …,
-    /// "history": […]}], "groups": [{"group", "count"}], "total", "next_cursor"}. A payload that is not JSON comes
-    /// as "payload_base64".
+    /// Newest first (discarded ones by when they were discarded): {"dead": [{"id", "type", "payload", "group",
+    /// "error_class", "error_text", "died_at", …, "history": […]}], "groups": [{"group", "count", "first_at",
+    /// "last_at"}], "total", "next_cursor"}. Groups and total are of all that are in that state; first and last are
+    /// times of death. A payload that is not JSON comes as "payload_base64".
     QCoro::Task<Result<QJsonObject>> list(DeadFilter filter);
 
     /// {"matched", "requeued", "already_live"}: back to the queue with fresh counts, unless a job with the same
@@ -32,7 +34,7 @@ public:
     QCoro::Task<Result<QJsonObject>> requeue(DeadFilter filter, bool dryRun);
     /// {"matched", "discarded"}; can be restored for 24 h.
     QCoro::Task<Result<QJsonObject>> discard(DeadFilter filter, bool dryRun);
-    /// {"matched", "restored"}: discarded ones become dead letters again.
+    /// {"matched", "restored", "too_late"}: discarded ones become dead letters again, within 24 h.
     QCoro::Task<Result<QJsonObject>> restore(DeadFilter filter, bool dryRun);
 
 private:

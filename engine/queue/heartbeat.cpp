@@ -118,10 +118,12 @@ void Heartbeat::add(const QString &job, const QByteArray &owner, const QByteArra
     m_beat->jobs.insert(job, {owner, nextOwner, 0, QDeadlineTimer(m_beat->options().longestRunMs)});
 }
 
-void Heartbeat::remove(const QString &job)
+void Heartbeat::remove(const QString &job, const QByteArray &owner)
 {
     const QMutexLocker lock(&m_beat->mutex);
-    m_beat->jobs.remove(job);
+    const auto found = m_beat->jobs.constFind(job);
+    if (found != m_beat->jobs.cend() && (found->owner == owner || found->nextOwner == owner))
+        m_beat->jobs.erase(found);
 }
 
 void Heartbeat::keepLease(const QString &name, const QByteArray &owner, qint64 ttlMs)

@@ -26,7 +26,8 @@ public:
     /// From now on extends what this owner holds; a second call for a job counts its run from now. nextOwner: a
     /// token that may already have taken the owner's place, while the answer that says so is under way.
     void add(const QString &job, const QByteArray &owner, const QByteArray &nextOwner = {});
-    void remove(const QString &job);
+    /// What another owner holds by now is kept.
+    void remove(const QString &job, const QByteArray &owner);
 
     /// Renews the named lease with every beat, for the same longest run.
     void keepLease(const QString &name, const QByteArray &owner, qint64 ttlMs);

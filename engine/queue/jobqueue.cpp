@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/jobqueue.h"
 
+#include "queue/jobhistory.h"
 #include "queue/queuecall.h"
 #include "queue/replicatedcalls.h"
 
@@ -37,6 +38,7 @@ QByteArray nominalText(qint64 ms)
 QByteArray libraryCode()
 {
     return redis::FunctionLibrary::embedded(u"queue.lua"_s)
+        + redis::FunctionLibrary::embedded(u"queue_work.lua"_s)
         + redis::FunctionLibrary::embedded(u"queue_upkeep.lua"_s);
 }
 
@@ -71,9 +73,10 @@ QCoro::Task<Result<QList<EnqueueResult>>> JobQueue::enqueue(QList<JobSpec> specs
     if (specs.size() > largestBatch)
         co_return fail(u"invalid_request"_s, u"At most %1 jobs can be enqueued at once."_s.arg(largestBatch));
     QList<QByteArray> arguments{specs.first().leaseName.toUtf8(), QByteArray::number(specs.first().term)};
+    arguments.reserve(2 + 8 * specs.size());
     for (const JobSpec &spec : specs)
         arguments << jobArguments(spec) << QByteArray::number(std::max<qint64>(spec.delayMs, 0))
-                  << flag(spec.urgent);
+                  << flag(spec.urgent) << spec.schedule.toUtf8() << nominalText(spec.nominalMs);
 
     const Result<redis::Value> reply = co_await callDurably("tidekeeper_enqueue_v1", std::move(arguments));
     if (!reply)
@@ -94,6 +97,8 @@ QCoro::Task<Result<FireResult>> JobQueue::fire(Fire fire, std::optional<JobSpec>
                                 QByteArray::number(fire.term), fire.queueOne ? "queue-one" : "skip"};
     if (job)
         arguments << jobArguments(*job) << flag(job->urgent);
+    else if (fire.passedOver)
+        arguments << "passed_over";
     const Result<redis::Value> reply = co_await callDurably("tidekeeper_fire_v1", std::move(arguments));
     if (!reply)
         co_return fail(reply.error());
@@ -122,8 +127,10 @@ QCoro::Task<Result<QList<ScheduleState>>> JobQueue::scheduleStates(QStringList s
     QList<ScheduleState> states;
     for (const redis::Value &state : reply->items) {
         const auto &f = state.items;
-        states.append(
-            {f[0].toInteger(), f[1].toInteger(), QString::fromUtf8(f[2].text), QString::fromUtf8(f[3].text)});
+        if (f.size() != 6)
+            break;
+        states.append({f[0].toInteger(), f[1].toInteger(), QString::fromUtf8(f[2].text),
+                       QString::fromUtf8(f[3].text), f[4].toInteger() == 1, runFrom(f[5].text)});
     }
     if (states.size() != schedules.size())
         co_return fail(u"functions_refused"_s,

@@ -22,6 +22,9 @@ struct JobSpec {
     QString
         leaseName; ///< with term: refused as stale_term when the queue saw a newer term of it; empty = not checked
     qint64 term = 0;
+    QString schedule =
+        {}; ///< whose run this is: recorded when the job ends; empty = none. fire() sets its own
+    qint64 nominalMs = 0; ///< of that run; 0 = by hand. fire() sets its own
 };
 
 struct EnqueueResult {
@@ -37,6 +40,8 @@ struct Fire {
     QString leaseName;
     qint64 term = 0;
     bool queueOne = false; ///< while the job of the last tick runs: run once more after it
+    bool passedOver =
+        false; ///< without a job: the misfire policy let this tick go, which is recorded as a run
 };
 
 struct FireResult {
@@ -51,6 +56,8 @@ struct ScheduleState {
     qint64 firedAt = 0; ///< epoch ms, Redis time
     QString result; ///< of its job, as FireResult; empty = none
     QString job;
+    bool active = false; ///< that job is still live
+    QJsonObject lastRun; ///< the newest that JobHistory::runs() lists; empty = none
 };
 
 /// The producers' side of a queue on Redis Streams: two streams ("urgent" first, "normal"), at least once, one
@@ -78,6 +85,7 @@ public:
     QCoro::Task<Result<QJsonObject>> counts();
 
     const QString &name() const { return m_name; }
+    redis::FunctionLibrary &library() const { return m_library; }
 
 private:
     QCoro::Task<Result<redis::Value>> callDurably(QByteArray function, QList<QByteArray> arguments);

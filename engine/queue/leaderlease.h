@@ -32,6 +32,7 @@ public:
     /// The last answer told of a holder, this one or another, whose lease may still last.
     bool isAnyoneHolding() const { return isHeld() || !m_otherUntil.hasExpired(); }
     const QString &name() const { return m_options.name; }
+    int ttlMs() const { return m_options.ttlMs; }
 
     /// A resource refused our term because it has seen this one: lead again with a greater term, or not at all.
     void outbid(qint64 seenTerm);

@@ -48,7 +48,7 @@ QByteArray leaseKey(const QString &name)
 QByteArray randomToken()
 {
     std::array<quint32, 3> words;
-    QRandomGenerator::system()->fillRange(words.data(), words.size());
+    QRandomGenerator::global()->fillRange(words.data(), words.size());
     return QByteArray(reinterpret_cast<const char *>(words.data()), sizeof words)
         .toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals);
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "queue/heartbeat.h"
-#include "queue/job.h"
+#include "queue/turn.h"
 #include "redis/functionlibrary.h"
 
 #include <QCoro/QCoroTask>
+#include <QtCore/QElapsedTimer>
 #include <QtCore/QHash>
 #include <QtCore/QObject>
 #include <QtCore/QTimer>
@@ -27,7 +28,8 @@ struct WorkerOptions {
 };
 
 /// Takes jobs from one queue and runs their handlers. Prefetched jobs are held under a lease but not counted; a
-/// start is counted before its handler runs. Stop before destruction. Main thread.
+/// start is counted before its handler runs. What happens in one turn of the event loop, jobs that are done, jobs to
+/// start and room for more, goes to Redis in one call. Stop before destruction. Main thread.
 class Worker : public QObject {
     Q_OBJECT
 
@@ -63,15 +65,39 @@ Q_SIGNALS:
     void reaped(int orphanKeys, int recovered);
 
 private:
+    struct Run {
+        Job job;
+        QElapsedTimer since;
+    };
+    struct Done {
+        Job job;
+        qint64 durationMs = 0;
+    };
+
     void look();
     void lookIn(int ms);
-    void onTaken(const Result<redis::Value> &reply, int asked);
-    void accept(const redis::Value &fields);
-    void waitForWork(const redis::Value &seen);
-    void startPrefetched();
-    QCoro::Task<> run(Job job);
+    void letHungGo();
+    void waitForWork(const QList<QByteArray> &seen);
+
+    void turnSoon();
+    void takeTurn();
+    void pickStarts(Turn &turn);
+    void onTurn(const Turn &turn, const QList<Done> &ends, const Result<redis::Value> &reply);
+    void onRefusedTurn(const Turn &turn, const QList<Done> &ends, bool mayBeExecuted);
+    void onStarted(const Turn &turn, const QList<int> &starts);
+    void onTaken(const TurnAnswer &answer);
+    bool parse(TurnAnswer::Taken &taken);
+    void keepForLater(Job job);
+    int busyCount() const { return runningCount() + m_promised; }
+
+    void hold(const Job &job);
+    void runReady();
+    void forget(const Job &job);
+    QCoro::Task<> run(Run run);
     QCoro::Task<JobOutcome> outcomeOf(Job job);
     QCoro::Task<> end(Job job, JobOutcome outcome, qint64 durationMs);
+    QCoro::Task<> endAlone(Done done);
+    void onEnded(const Done &done, bool isOurs);
     QCoro::Task<Result<redis::Value>> endCall(QByteArray function, QList<QByteArray> arguments);
     QCoro::Task<> giveBack(Job job);
     QCoro::Task<> reap();
@@ -86,13 +112,20 @@ private:
     std::unique_ptr<redis::RedisConnection> m_waiter; ///< blocks in XREAD
     std::unique_ptr<Heartbeat> m_heartbeat;
     QList<Job> m_prefetched; ///< urgent ones first
-    QHash<QString, Job> m_running;
-    QString m_alone; ///< the running job beside which no other is started
+    QHash<QByteArray, Run> m_running; ///< by owner: handlers at work, and starts under way
+    QList<QByteArray> m_ready; ///< owners of started jobs whose handler has its turn next
+    QList<Done> m_done; ///< for the next turn
+    QByteArray m_alone; ///< the running job beside which no other is started
     QTimer m_lookTimer;
     QTimer m_reapTimer;
     QByteArray m_reapCursor = "0";
+    int m_turns = 0; ///< calls under way
+    int m_asked = 0; ///< jobs that they may bring
+    int m_promised = 0; ///< of which so many begin at once
+    int m_ending = 0; ///< jobs done whose end is not answered yet
     bool m_stopping = false;
-    bool m_looking = false; ///< a take is under way
+    bool m_turnIsDue = false;
+    bool m_mayHaveMore = true; ///< the queue has not said since that it is empty
     bool m_blocked = false; ///< the waiter waits for new entries
     bool m_taking = false;
 };

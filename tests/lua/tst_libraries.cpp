@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "limits/quotalibrary.h"
-#include "redis/functionlibrary.h"
+#include "queue/jobqueue.h"
 #include "support/testredis.h"
 
 #include <QtTest/QTest>
@@ -23,7 +23,7 @@ private Q_SLOTS:
         const auto embedded = [](const QString &file) { return redis::FunctionLibrary::embedded(file); };
         const QList<std::pair<QByteArray, QByteArray>> libraries{
             {"tidekeeper_quota", limits::libraryCode()},
-            {"tidekeeper_queue", embedded(u"queue.lua"_s) + embedded(u"queue_upkeep.lua"_s)},
+            {"tidekeeper_queue", queue::libraryCode()},
             {"tidekeeper_lease", embedded(u"lease.lua"_s)},
         };
         for (const auto &[name, code] : libraries) {

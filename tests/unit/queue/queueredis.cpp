@@ -57,20 +57,33 @@ QByteArray QueueRedis::field(const QByteArray &job, const QByteArray &name)
 QByteArray QueueRedis::add(const QByteArray &id, const QByteArray &dedupe, qint64 delayMs, bool urgent)
 {
     const redis::Value reply =
-        call("enqueue", {"", "0", id, "work", "{}", dedupe, QByteArray::number(delayMs), urgent ? "1" : "0"});
+        call("enqueue",
+             {"", "0", id, "work", "{}", dedupe, QByteArray::number(delayMs), urgent ? "1" : "0", "", ""});
     return reply.isError() ? reply.text : reply.items[1].text;
+}
+
+redis::Value QueueRedis::turn(const Turn &turn)
+{
+    QList<QByteArray> arguments{turn.consumer,
+                                turn.token.isEmpty() ? queue::randomToken() : turn.token,
+                                QByteArray::number(turn.leaseMs),
+                                "3",
+                                QByteArray::number(turn.take),
+                                QByteArray::number(turn.begin),
+                                QByteArray::number(turn.ends.size())};
+    for (const auto &[id, owner] : turn.ends + turn.starts)
+        arguments << id << owner;
+    return call("turn", arguments);
 }
 
 QList<QueueRedis::Taken> QueueRedis::take(int count, int leaseMs, const QByteArray &consumer)
 {
-    const redis::Value reply =
-        call("take",
-             {consumer, QByteArray::number(count), QByteArray::number(leaseMs), "3", queue::randomToken()});
+    const redis::Value reply = turn({.consumer = consumer, .leaseMs = leaseMs, .take = count});
     if (reply.isError())
         qFatal("take: %s", reply.text.constData());
     QList<Taken> taken;
-    for (const redis::Value &job : reply.items[0].items)
-        taken.append({job.items[0].text, job.items[1].text, int(job.items[5].toInteger())});
+    for (const redis::Value &job : reply.items[2].items)
+        taken.append({job.items[0].text, job.items[1].text, int(job.items[6].toInteger())});
     return taken;
 }
 
@@ -83,15 +96,18 @@ QList<QueueRedis::Taken> QueueRedis::takeSoon(int count, int leaseMs, const QByt
     return taken;
 }
 
+int QueueRedis::start(const QByteArray &id, const QByteArray &owner, int leaseMs)
+{
+    const redis::Value reply = turn({.token = "own-" + id, .leaseMs = leaseMs, .starts = {{id, owner}}});
+    return reply.isError() ? -1 : int(reply.items[1].items.value(0).toInteger());
+}
+
 QByteArray QueueRedis::startOne(int leaseMs)
 {
     const QList<Taken> taken = takeSoon(1, leaseMs);
-    if (taken.isEmpty())
+    if (taken.isEmpty() || start(taken.first().id, taken.first().owner, leaseMs) < 1)
         return {};
-    const QByteArray id = taken.first().id;
-    const redis::Value started =
-        call("start", {id, taken.first().owner, "own-" + id, QByteArray::number(leaseMs)});
-    return started.items.value(0).toInteger() == 1 ? id : QByteArray();
+    return taken.first().id;
 }
 
 QStringList QueueRedis::placesOf(const QByteArray &id)

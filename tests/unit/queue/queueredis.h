@@ -21,6 +21,7 @@ public:
     redis::Value command(const QList<QByteArray> &arguments);
     qint64 integer(const QList<QByteArray> &arguments) { return command(arguments).toInteger(); }
     QByteArray field(const QByteArray &job, const QByteArray &name); ///< of a job's hash
+    int counter(const QByteArray &job, const QByteArray &name) { return field(job, name).toInt(); }
 
     struct Taken {
         QByteArray id;
@@ -33,8 +34,22 @@ public:
     QList<Taken> take(int count, int leaseMs = 10'000, const QByteArray &consumer = "c1");
     /// Takes again and again until there is something, for at most 5 s.
     QList<Taken> takeSoon(int count, int leaseMs = 10'000, const QByteArray &consumer = "c1");
-    /// Takes (soon) and starts what comes first; the owner token is "own-<id>".
+    /// One turn of a worker; a fresh token unless one is given.
+    struct Turn {
+        QByteArray consumer = "c1";
+        QByteArray token = {};
+        int leaseMs = 10'000;
+        int take = 0;
+        int begin = 0;
+        QList<std::pair<QByteArray, QByteArray>> ends = {}; ///< id, owner
+        QList<std::pair<QByteArray, QByteArray>> starts = {};
+    };
+    redis::Value turn(const Turn &turn);
+    /// Starts what this owner has claimed, from then on as "own-<id>:1" (ownerOf); how often it was started, or 0.
+    int start(const QByteArray &id, const QByteArray &owner, int leaseMs = 10'000);
+    /// Takes (soon) and starts what comes first.
     QByteArray startOne(int leaseMs = 10'000);
+    static QByteArray ownerOf(const QByteArray &id) { return "own-" + id + ":1"; }
 
     /// The places that hold this job, sorted: "waiting", "claimed", "running", "delayed", "dead", "discarded".
     QStringList placesOf(const QByteArray &id);

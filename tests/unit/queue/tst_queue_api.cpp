@@ -56,7 +56,7 @@ private:
     {
         m_redis.add(id);
         QCOMPARE(m_redis.startOne(), id);
-        m_redis.call("bury", {id, "own-" + id, errorClass, "text"});
+        m_redis.call("bury", {id, QueueRedis::ownerOf(id), errorClass, "text"});
     }
 
     QueueRedis m_redis;
@@ -74,8 +74,8 @@ void TestQueueApi::initTestCase()
     QVERIFY(m_redis.start());
     m_leases = std::make_unique<queue::Leases>(m_redis.leaseLibrary());
     m_lease = std::make_unique<queue::LeaderLease>(*m_leases, queue::LeaderLease::Options());
-    m_scheduler = std::make_unique<scheduler::Scheduler>(
-        m_clock, QList<queue::JobQueue *>{&m_redis.queue()}, *m_lease);
+    m_scheduler =
+        std::make_unique<scheduler::Scheduler>(m_clock, QList<queue::JobQueue *>{&m_redis.queue()}, *m_lease);
     QVERIFY(m_scheduler
                 ->declare({{u"id"_s, u"scan"_s},
                            {u"interval_ms"_s, 60'000},

@@ -38,7 +38,7 @@ private:
     {
         m_redis.add(id, dedupe);
         QCOMPARE(m_redis.startOne(), id);
-        QCOMPARE(m_redis.call("bury", {id, "own-" + id, errorClass, text}).integer, 1);
+        QCOMPARE(m_redis.call("bury", {id, QueueRedis::ownerOf(id), errorClass, text}).integer, 1);
     }
     QJsonObject list(DeadFilter filter = {}) { return *QCoro::waitFor(m_letters->list(std::move(filter))); }
     QStringList ids(const QJsonObject &page)
@@ -56,13 +56,13 @@ private:
 
 void TestQueueDeadLetters::keepsWhatIsNeededToUnderstand()
 {
-    m_redis.call("enqueue", {"", "0", "x", "renew", R"({"a":1})", "key", "0", "1"});
+    m_redis.call("enqueue", {"", "0", "x", "renew", R"({"a":1})", "key", "0", "1", "", ""});
     m_redis.startOne();
-    m_redis.call("retry", {"x", "own-x", "0", "60000", "transient", "Google answered 503."});
+    m_redis.call("retry", {"x", QueueRedis::ownerOf("x"), "0", "60000", "transient", "Google answered 503."});
     m_redis.startOne();
-    m_redis.call("defer", {"x", "own-x", "0", "60000", "rate", "Wait."});
+    m_redis.call("defer", {"x", QueueRedis::ownerOf("x"), "0", "60000", "rate", "Wait."});
     m_redis.startOne();
-    m_redis.call("bury", {"x", "own-x", "account", "No mail here."});
+    m_redis.call("bury", {"x", QueueRedis::ownerOf("x"), "account", "No mail here."});
     const QJsonObject letter = list()[u"dead"].toArray().at(0).toObject();
     QCOMPARE(letter[u"type"].toString(), u"renew"_s);
     QCOMPARE(letter[u"payload"].toObject(), (QJsonObject{{u"a"_s, 1}}));
@@ -82,9 +82,9 @@ void TestQueueDeadLetters::keepsWhatIsNeededToUnderstand()
 void TestQueueDeadLetters::rawPayload()
 {
     const QByteArray raw("\x00\xff{", 3);
-    m_redis.call("enqueue", {"", "0", "x", "work", raw, "", "0", "0"});
+    m_redis.call("enqueue", {"", "0", "x", "work", raw, "", "0", "0", "", ""});
     m_redis.startOne();
-    m_redis.call("bury", {"x", "own-x", "unparsable", ""});
+    m_redis.call("bury", {"x", QueueRedis::ownerOf("x"), "unparsable", ""});
     const QJsonObject letter = list()[u"dead"].toArray().at(0).toObject();
     QCOMPARE(QByteArray::fromBase64(letter[u"payload_base64"].toString().toLatin1()), raw);
     QVERIFY(!letter.contains(u"payload"_s));
@@ -149,7 +149,7 @@ void TestQueueDeadLetters::requeue()
     const auto counts = QCoro::waitFor(m_letters->requeue(filter, false));
     QCOMPARE(*counts, (QJsonObject{{u"matched"_s, 2}, {u"requeued"_s, 2}, {u"already_live"_s, 0}}));
     QCOMPARE(m_redis.placesOf("a"), QStringList{u"waiting"_s});
-    QCOMPARE(m_redis.field("a", "starts"), "0");
+    QCOMPARE(m_redis.counter("a", "starts"), 0);
     QCOMPARE(m_redis.add("again", "key"), "waiting"); // it holds its key again
     QCOMPARE(ids(list()), QStringList{u"other"_s});
     QCOMPARE(list()[u"groups"].toArray().size(), 1);

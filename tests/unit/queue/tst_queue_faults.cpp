@@ -51,7 +51,7 @@ void TestQueueFaults::failedRemovalLosesNothing()
     m_redis.startOne();
     m_redis.command({"DEL", QueueRedis::key("running")});
     m_redis.command({"SET", QueueRedis::key("running"), "not a sorted set"});
-    QVERIFY(m_redis.call(function, QList<QByteArray>{"x", "own-x"} + arguments).isError());
+    QVERIFY(m_redis.call(function, QList<QByteArray>{"x", QueueRedis::ownerOf("x")} + arguments).isError());
     m_redis.command({"DEL", QueueRedis::key("running")});
 
     if (function == "bury") {
@@ -59,7 +59,7 @@ void TestQueueFaults::failedRemovalLosesNothing()
         return;
     }
     QCOMPARE(m_redis.startOne(), "x");
-    QCOMPARE(m_redis.call("ack", {"x", "own-x"}).integer, 1);
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer, 1);
     m_redis.call("reap", {"0", "0"}); // the entry that the broken move left pending
     QVERIFY(m_redis.take(10).isEmpty());
     QVERIFY(m_redis.placesOf("x").isEmpty());
@@ -92,12 +92,8 @@ void TestQueueFaults::anyOrderKeepsEachJobInOnePlace()
             const QByteArray owner = hands.take(id);
             const int kind = random.bounded(6);
             if (kind == 0) {
-                const QByteArray fresh = "o" + QByteArray::number(step);
-                if (m_redis.call("start", {id, owner, fresh, random.bounded(2) ? "1" : "10000"})
-                        .items[0]
-                        .integer
-                    == 1)
-                    hands.insert(id, fresh);
+                if (m_redis.start(id, owner, random.bounded(2) ? 1 : 10'000) > 0)
+                    hands.insert(id, QueueRedis::ownerOf(id));
             } else if (kind == 1 && m_redis.call("ack", {id, owner}).integer == 1) {
                 known.removeOne(QString::fromLatin1(id));
             } else if (kind == 2) {
@@ -130,13 +126,13 @@ void TestQueueFaults::lostBodies()
     m_redis.add("r");
     m_redis.command({"DEL", QueueRedis::key("job:x"), QueueRedis::key("job:z")});
     QTest::qWait(5);
-    const auto reply = m_redis.call("take", {"c", "2", "1", "3", "token"});
-    QCOMPARE(reply.items[3].items.size(), 1);
-    QCOMPARE(reply.items[3].items[0].text, "x");
-    QCOMPARE(reply.items[0].items.size(), 1); // the next look brings the rest
+    const auto reply = m_redis.turn({.leaseMs = 1, .take = 2});
+    QCOMPARE(reply.items[5].items.size(), 1);
+    QCOMPARE(reply.items[5].items[0].text, "x");
+    QCOMPARE(reply.items[2].items.size(), 2); // others take their room
     m_redis.command({"DEL", QueueRedis::key("job:y")});
     QTest::qWait(5);
-    QCOMPARE(m_redis.call("take", {"c", "2", "10000", "3", "token"}).items[3].items.size(), 1);
+    QCOMPARE(m_redis.turn({.take = 2}).items[5].items.size(), 1);
     QCOMPARE(m_redis.command({"GET", QueueRedis::key("lost")}).text, "3");
 }
 
@@ -193,7 +189,7 @@ void TestQueueFaults::restartKeepsAll()
     QCOMPARE(durable.placesOf("wait"), QStringList{u"waiting"_s});
     QCOMPARE(durable.placesOf("later"), QStringList{u"delayed"_s});
     QCOMPARE(durable.placesOf("bad"), QStringList{u"dead"_s});
-    QCOMPARE(durable.call("ack", {"run", "own-run"}).integer, 1);
+    QCOMPARE(durable.call("ack", {"run", QueueRedis::ownerOf("run")}).integer, 1);
 }
 
 void TestQueueFaults::groupIsMadeAgain()
@@ -212,8 +208,8 @@ void TestQueueFaults::fullMemoryIsWorkedOff()
     m_redis.command({"CONFIG", "SET", "maxmemory", "1mb"});
     const auto refused = QCoro::waitFor(m_redis.queue().enqueue(
         queue::JobSpec{.type = u"work"_s, .payload = {}, .dedupeKey = {}, .leaseName = {}}));
-    const auto kept = m_redis.call("heartbeat", {"10000", "x", "own-x"});
-    const auto ended = m_redis.call("ack", {"x", "own-x"});
+    const auto kept = m_redis.call("heartbeat", {"10000", "x", QueueRedis::ownerOf("x")});
+    const auto ended = m_redis.call("ack", {"x", QueueRedis::ownerOf("x")});
     const auto counts = QCoro::waitFor(m_redis.queue().counts());
     m_redis.command({"CONFIG", "SET", "maxmemory", "0"});
     QCOMPARE(refused.error().code, u"redis_unavailable"_s);

@@ -102,7 +102,9 @@ void TestQueueMoves::heldBackOnlyByUrgentWish()
 {
     m_redis.add("x", "k");
     QCOMPARE(m_redis.startOne(), "x");
-    QCOMPARE(m_redis.call("defer", {"x", "own-x", "900000", "3600000", "rate", "later"}).integer, 1);
+    QCOMPARE(
+        m_redis.call("defer", {"x", QueueRedis::ownerOf("x"), "900000", "3600000", "rate", "later"}).integer,
+        1);
     QCOMPARE(m_redis.add("y", "k"), "delayed"); // a scan does not overrule "retry after"
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"delayed"_s});
     QCOMPARE(m_redis.add("y", "k", 0, true), "promoted"); // a person does
@@ -113,10 +115,10 @@ void TestQueueMoves::keyLivesToTheEnd()
 {
     m_redis.add("x", "k");
     m_redis.startOne();
-    m_redis.call("retry", {"x", "own-x", "0", "60000", "transient", ""});
+    m_redis.call("retry", {"x", QueueRedis::ownerOf("x"), "0", "60000", "transient", ""});
     QCOMPARE(m_redis.startOne(), "x");
     QCOMPARE(m_redis.add("y", "k"), "running");
-    QCOMPARE(m_redis.call("ack", {"x", "own-x"}).integer, 1);
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer, 1);
     QCOMPARE(m_redis.add("y", "k"), "added");
     // Nothing is left of the first one.
     QCOMPARE(m_redis.integer({"EXISTS", QueueRedis::key("job:x"), QueueRedis::key("log:x")}), 0);
@@ -133,8 +135,8 @@ void TestQueueMoves::sameIdIsNotAddedTwice()
 void TestQueueMoves::batchIsCheckedFirst()
 {
     const auto reply = m_redis.call("enqueue",
-                                    {"", "0", "a", "work", "{}", "", "0", "0", //
-                                     "b", "work", "{}", "", "1.5", "0"});
+                                    {"", "0", "a", "work", "{}", "", "0", "0", "", "", //
+                                     "b", "work", "{}", "", "1.5", "0", "", ""});
     QVERIFY(reply.isError());
     QVERIFY(reply.text.contains("delay_ms"));
     QVERIFY(m_redis.placesOf("a").isEmpty());
@@ -157,12 +159,13 @@ void TestQueueMoves::countedAtStart()
     m_redis.add("x");
     const auto taken = m_redis.take(1);
     QCOMPARE(taken.size(), 1);
-    QCOMPARE(m_redis.field("x", "starts"), "0");
-    QCOMPARE(m_redis.call("start", {"x", "wrong", "own", "1000"}).items[0].integer, 0);
-    QCOMPARE(m_redis.field("x", "starts"), "0");
-    QCOMPARE(m_redis.call("start", {"x", taken[0].owner, "own", "1000"}).items[1].integer, 1);
-    QCOMPARE(m_redis.call("start", {"x", taken[0].owner, "own2", "1000"}).items[0].integer, 0);
-    QCOMPARE(m_redis.field("x", "starts"), "1");
+    QCOMPARE(m_redis.counter("x", "starts"), 0);
+    QCOMPARE(m_redis.start("x", "wrong"), 0);
+    QCOMPARE(m_redis.counter("x", "starts"), 0);
+    QCOMPARE(m_redis.start("x", taken[0].owner), 1);
+    QCOMPARE(m_redis.start("x", taken[0].owner), 0);
+    QCOMPARE(m_redis.counter("x", "starts"), 1);
+    QCOMPARE(m_redis.field("x", "owner"), QueueRedis::ownerOf("x"));
 }
 
 void TestQueueMoves::onlyTheOwnerEnds()
@@ -177,8 +180,9 @@ void TestQueueMoves::onlyTheOwnerEnds()
     QCOMPARE(m_redis.call("bury", {"x", "other", "c", "t"}).integer, 0);
     QCOMPARE(m_redis.call("heartbeat", {"1000", "x", "other"}).items.size(), 1);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"running"_s});
-    QCOMPARE(m_redis.call("ack", {"x", "own-x"}).integer, 1);
-    QCOMPARE(m_redis.call("ack", {"x", "own-x"}).integer, 0); // an ack sent again after a time-out
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer, 1);
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer,
+             0); // an ack sent again after a time-out
 }
 
 void TestQueueMoves::attemptsAndDeferralsApart()
@@ -187,13 +191,14 @@ void TestQueueMoves::attemptsAndDeferralsApart()
     m_redis.add("x");
     for (int i = 0; i < 20; ++i) {
         QCOMPARE(m_redis.startOne(), "x");
-        QCOMPARE(m_redis.call("defer", {"x", "own-x", "0", "60000", "rate", ""}).integer, 1);
+        QCOMPARE(m_redis.call("defer", {"x", QueueRedis::ownerOf("x"), "0", "60000", "rate", ""}).integer, 1);
     }
     QCOMPARE(m_redis.startOne(), "x");
-    QCOMPARE(m_redis.call("retry", {"x", "own-x", "0", "60000", "transient", ""}).integer, 1);
-    QCOMPARE(m_redis.field("x", "deferrals"), "20");
-    QCOMPARE(m_redis.field("x", "attempts"), "1");
-    QCOMPARE(m_redis.field("x", "starts"), "0");
+    QCOMPARE(m_redis.call("retry", {"x", QueueRedis::ownerOf("x"), "0", "60000", "transient", ""}).integer,
+             1);
+    QCOMPARE(m_redis.counter("x", "deferrals"), 20);
+    QCOMPARE(m_redis.counter("x", "attempts"), 1);
+    QCOMPARE(m_redis.counter("x", "starts"), 0);
     QCOMPARE(m_redis.integer({"ZCARD", QueueRedis::key("dead")}), 0);
     QCOMPARE(m_redis.integer({"LLEN", QueueRedis::key("log:x")}), 20);
 }
@@ -202,7 +207,8 @@ void TestQueueMoves::tooOldIsDead()
 {
     m_redis.add("x");
     m_redis.startOne();
-    QCOMPARE(m_redis.call("defer", {"x", "own-x", "5000", "4000", "rate", "later"}).integer, 1);
+    QCOMPARE(m_redis.call("defer", {"x", QueueRedis::ownerOf("x"), "5000", "4000", "rate", "later"}).integer,
+             1);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"dead"_s});
     QCOMPARE(m_redis.field("x", "error_class"), "rate");
 }
@@ -211,16 +217,16 @@ void TestQueueMoves::releaseIsUncounted()
 {
     m_redis.add("x", "k", 0, true);
     m_redis.startOne();
-    QCOMPARE(m_redis.call("put_back", {"x", "own-x", "0"}).integer, 1);
-    QCOMPARE(m_redis.field("x", "starts"), "0");
+    QCOMPARE(m_redis.call("put_back", {"x", QueueRedis::ownerOf("x"), "0"}).integer, 1);
+    QCOMPARE(m_redis.counter("x", "starts"), 0);
     QCOMPARE(m_redis.field("x", "lane"), "urgent");
     const auto taken = m_redis.take(1);
     QCOMPARE(m_redis.call("put_back", {"x", taken[0].owner, "0"}).integer, 1); // prefetched, never started
-    QCOMPARE(m_redis.field("x", "starts"), "0");
+    QCOMPARE(m_redis.counter("x", "starts"), 0);
     QCOMPARE(m_redis.startOne(), "x");
-    QCOMPARE(m_redis.call("put_back", {"x", "own-x", "60000"}).integer, 1);
+    QCOMPARE(m_redis.call("put_back", {"x", QueueRedis::ownerOf("x"), "60000"}).integer, 1);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"delayed"_s});
-    QCOMPARE(m_redis.field("x", "attempts"), "0");
+    QCOMPARE(m_redis.counter("x", "attempts"), 0);
 }
 
 void TestQueueMoves::takenOverAfterTheLease()
@@ -230,9 +236,9 @@ void TestQueueMoves::takenOverAfterTheLease()
     QCOMPARE(m_redis.startOne(50), "x");
     QVERIFY(m_redis.take(1, 10'000, "c2").isEmpty());
     QCOMPARE(m_redis.takeSoon(1, 10'000, "c2").size(), 1);
-    QCOMPARE(m_redis.call("ack", {"x", "own-x"}).integer, 0);
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer, 0);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"claimed"_s});
-    QCOMPARE(m_redis.field("x", "starts"), "1");
+    QCOMPARE(m_redis.counter("x", "starts"), 1);
 }
 
 void TestQueueMoves::heartbeatExtends()
@@ -240,10 +246,11 @@ void TestQueueMoves::heartbeatExtends()
     m_redis.add("x");
     m_redis.add("y");
     const auto claim = m_redis.take(2, 300);
-    m_redis.call("start", {"x", claim[0].owner, "own-x", "300"});
+    QCOMPARE(m_redis.start("x", claim[0].owner, 300), 1);
     for (int i = 0; i < 10; ++i) {
         QTest::qWait(60);
-        QVERIFY(m_redis.call("heartbeat", {"300", "x", "own-x", "y", claim[1].owner}).items.isEmpty());
+        QVERIFY(m_redis.call("heartbeat", {"300", "x", QueueRedis::ownerOf("x"), "y", claim[1].owner})
+                    .items.isEmpty());
         QVERIFY(m_redis.take(2, 300, "c2").isEmpty());
     }
     QCOMPARE(m_redis.takeSoon(2, 5'000, "c2").size(), 2); // nobody beats any more
@@ -260,7 +267,7 @@ void TestQueueMoves::deadAfterThreeStarts()
             QCOMPARE(m_redis.take(2, 1).size(), 2);
         }
         const QByteArray owner = m_redis.field("poison", "owner");
-        QCOMPARE(m_redis.call("start", {"poison", owner, "own", "1"}).items.value(1).integer, i);
+        QCOMPARE(m_redis.start("poison", owner, 1), i);
     }
     QTest::qWait(5);
     const auto rest = m_redis.take(2);
@@ -268,7 +275,7 @@ void TestQueueMoves::deadAfterThreeStarts()
     QCOMPARE(rest[0].id, "good");
     QCOMPARE(m_redis.placesOf("poison"), QStringList{u"dead"_s});
     QCOMPARE(m_redis.field("poison", "error_class"), "stalled");
-    QCOMPARE(m_redis.field("good", "starts"), "0");
+    QCOMPARE(m_redis.counter("good", "starts"), 0);
     QCOMPARE(m_redis.placesOf("good"), QStringList{u"claimed"_s});
     QCOMPARE(m_redis.add("again", "p"), "added"); // a dead letter holds no key
 }
@@ -303,7 +310,7 @@ void TestQueueMoves::eightPromoters()
     QTRY_COMPARE(pending, 0);
     QCOMPARE(promoted, jobs);
     QSet<QByteArray> seen;
-    for (const auto &job : m_redis.take(2 * jobs))
+    for (const auto &job : m_redis.take(jobs))
         seen.insert(job.id);
     QCOMPARE(seen.size(), jobs);
     QCOMPARE(m_redis.integer({"XLEN", QueueRedis::key("stream:normal")}), jobs);
@@ -356,11 +363,11 @@ void TestQueueMoves::fireQueueOne()
     QCOMPARE(fire(1, 2)->result, u"queued_one"_s);
     QCOMPARE(fire(2, 3)->result, u"queued_one"_s); // still one
     QVERIFY(m_redis.take(5).isEmpty()); // and not beside the running one
-    QCOMPARE(m_redis.call("ack", {first, "own-" + first}).integer, 1);
+    QCOMPARE(m_redis.call("ack", {first, QueueRedis::ownerOf(first)}).integer, 1);
     const QByteArray next = m_redis.startOne();
     QVERIFY(!next.isEmpty() && next != first);
     QCOMPARE(m_redis.field(next, "payload"), R"({"n":3})");
-    QCOMPARE(m_redis.call("ack", {next, "own-" + next}).integer, 1);
+    QCOMPARE(m_redis.call("ack", {next, QueueRedis::ownerOf(next)}).integer, 1);
     QVERIFY(m_redis.take(5).isEmpty());
     QCOMPARE(m_redis.integer({"HLEN", QueueRedis::key("dedupe")}), 0);
 }
@@ -371,7 +378,7 @@ void TestQueueMoves::countsSayWhereJobsAre()
     QCOMPARE(m_redis.startOne(), "run");
     m_redis.add("dead");
     QCOMPARE(m_redis.startOne(), "dead");
-    m_redis.call("bury", {"dead", "own-dead", "c", "t"});
+    m_redis.call("bury", {"dead", QueueRedis::ownerOf("dead"), "c", "t"});
     m_redis.add("claim");
     m_redis.take(1);
     m_redis.add("u1", {}, 0, true);
