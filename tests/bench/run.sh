@@ -7,18 +7,19 @@
 #   --rounds N    how often each contender runs; medians are of these
 #   --json        print the results as one JSON object
 #   --smoke       everything once and very short: shows that it works, not how fast
+#   --part NAME   of the queue: one part only: see README.md
 #   --minutes N, --document   of the experiment: see README.md
 #
 # TIDEKEEPER_BUILD      a build folder to use; default: build/release, built now
 # TIDEKEEPER_BENCH_NPM  where peers from npm are installed; default: tidekeeper-bench in the user's cache folder
 #
-# Exit code: 0 when everything was measured, whatever the figures.
+# Exit code: 0 when everything was measured, whatever the figures; 77 when npm cannot install the peers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 usage() {
-    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     printf '\nNames: %s\n' "$(cd "$here" && ls -d */main.js | xargs -n 1 dirname | tr '\n' ' ')"
     exit 2
 }
@@ -33,7 +34,7 @@ install_packages() { # benchmark
     mkdir -p "$folder"
     if ! cmp -s "$here/$1/package-lock.json" "$folder/node_modules/.installed-from"; then
         cp "$here/$1/package.json" "$here/$1/package-lock.json" "$folder"
-        (cd "$folder" && npm ci --prefer-offline --no-audit --no-fund) >&2
+        (cd "$folder" && npm ci --prefer-offline --no-audit --no-fund) >&2 || return 1
         cp "$here/$1/package-lock.json" "$folder/node_modules/.installed-from"
     fi
     echo "$folder/node_modules"
@@ -52,7 +53,8 @@ if [ -z "${TIDEKEEPER_BUILD:-}" ]; then
 fi
 if [ -f "$here/$name/package-lock.json" ]; then
     need npm npm
-    NODE_PATH=$(install_packages "$name")
+    NODE_PATH=$(install_packages "$name") ||
+        { echo "run.sh: skipped: npm cannot install the packages of $name/package-lock.json." >&2; exit 77; }
     export NODE_PATH
 fi
 exec node "$here/$name/main.js" "${@:2}"

@@ -21,8 +21,9 @@ const contenders = [
 ];
 
 /** Starts one verb of a contender's program (client/main.cpp, node/peer.js) in a process of its own. */
-function start(contender, redis, build, verb, options) {
-    const words = Object.entries({ port: redis.port, ...options }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+function start(contender, redis, { build, payload }, verb, options) {
+    const words = Object.entries({ port: redis.port, payload, ...options })
+        .flatMap(([name, value]) => [`--${name}`, String(value)]);
     if (!contender.peer)
         return new Task(path.join(build, 'bin/tidekeeper-bench-queue'), [verb, ...words]);
     return new Task(process.execPath, [peer, contender.peer, verb, ...words, '--keep', String(contender.keep)]);

@@ -10,9 +10,10 @@ const ours = contenders[0];
 const parts = { add: 'add, one by one', bulk: 'add, bulks of 50', drain10: 'drain, 10 in flight', drain100: 'drain, 100 in flight' };
 
 /** Jobs per second over a sample; as many are waiting after it as before. */
-async function sample(redis, { build, sampleJobs: count }) {
+async function sample(redis, settings) {
+    const count = settings.sampleJobs;
     const run = async (verb, options) => {
-        const { seconds } = await start(ours, redis, build, verb, { count, ...options }).result();
+        const { seconds } = await start(ours, redis, settings, verb, { count, ...options }).result();
         return count / seconds;
     };
     return { add: await run('add', {}), drain10: await run('drain', { consumers: 10 }),
@@ -20,11 +21,11 @@ async function sample(redis, { build, sampleJobs: count }) {
 }
 
 async function measureDepth(programs, settings, aof) {
-    const { build, fewJobs, manyJobs, rounds } = settings;
+    const { fewJobs, manyJobs, rounds } = settings;
     const depths = [{ key: 'few', count: fewJobs }, { key: 'many', count: manyJobs }];
     for (const depth of depths) {
         depth.redis = await programs.startRedis(`redis-${depth.key}`, aof, []);
-        await start(ours, depth.redis, build, 'add', { count: depth.count, bulk: 500 }).result();
+        await start(ours, depth.redis, settings, 'add', { count: depth.count, bulk: 500 }).result();
         await sample(depth.redis, settings); // its keys are there, its functions loaded
     }
     const results = await interleaved(depths.map(({ key, redis }) =>

@@ -9,10 +9,10 @@ const { bestPeer, contenders, start } = require('./contenders');
 const consumers = 10;
 
 /** A producer that keeps its schedule whatever the answers do, and a worker: µs for each job, {fromDue, fromSent}. */
-async function openLoop(contender, redis, { build, rate }, count) {
-    const worker = start(contender, redis, build, 'consume', { count, consumers });
+async function openLoop(contender, redis, settings, count) {
+    const worker = start(contender, redis, settings, 'consume', { count, consumers });
     await worker.line(/^ready$/);
-    const producer = start(contender, redis, build, 'produce', { count, rate });
+    const producer = start(contender, redis, settings, 'produce', { count, rate: settings.rate });
     await producer.ended;
     return worker.result();
 }

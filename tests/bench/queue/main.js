@@ -13,36 +13,47 @@ const { measureRecovery } = require('./recovery');
 const { measureThroughput } = require('./throughput');
 
 const peers = ['bullmq', 'ioredis', 'bull', 'bee-queue'];
-const full = { jobs: 5000, warm: 1000, countedJobs: 2000, rate: 1000, steadySeconds: 5, warmSeconds: 1, victims: 3,
+const common = { payload: 200, rate: 1000 }; // bytes of JSON, jobs per second in the open loop
+const full = { jobs: 5000, warm: 1000, countedJobs: 2000, steadySeconds: 5, warmSeconds: 1, victims: 3,
     fewJobs: 10_000, manyJobs: 1_000_000, sampleJobs: 5000 };
-const tiny = { jobs: 200, warm: 50, countedJobs: 200, rate: 1000, steadySeconds: 0.3, warmSeconds: 0.1, victims: 1,
-    fastOnly: true, fewJobs: 500, manyJobs: 2000, sampleJobs: 300 };
+const tiny = { jobs: 200, warm: 50, countedJobs: 200, steadySeconds: 0.3, warmSeconds: 0.1, victims: 1, fastOnly: true,
+    fewJobs: 500, manyJobs: 2000, sampleJobs: 300 };
 
 /** No rewrite of its file by itself: who is measured then would be chance. */
 const aof = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0'];
 
-async function measure(settings) {
+const parts = {
+    throughput: (programs, redis, settings) => measureThroughput(redis, settings),
+    calls: (programs, redis, settings) => measureCalls(redis, settings),
+    latency: (programs, redis, settings) => measureLatency(redis, settings),
+    recovery: (programs, redis, settings) => measureRecovery(redis, settings),
+    depth: (programs, redis, settings) => measureDepth(programs, settings, aof),
+};
+
+/** One part or all, one after the other: {tables, figures}. */
+async function measure(settings, part) {
     const programs = new Programs();
-    const parts = [];
+    const tables = [];
+    const figures = [];
     try {
         const redis = await programs.startRedis('redis', aof, []);
-        parts.push(await measureThroughput(redis, settings));
-        parts.push(await measureCalls(redis, settings));
-        parts.push(await measureLatency(redis, settings));
-        parts.push(await measureRecovery(redis, settings));
-        parts.push(await measureDepth(programs, settings, aof));
+        for (const name of part ? [part] : Object.keys(parts)) {
+            const measured = await parts[name](programs, redis, settings);
+            tables.push(...measured.tables);
+            figures.push(...measured.figures);
+        }
     } finally {
         await programs.stop();
     }
-    return { tables: parts.flatMap(({ tables }) => tables), figures: parts.flatMap(({ figures }) => figures) };
+    return { tables, figures };
 }
 
 async function main() {
-    const { rounds, json, smoke, build } = options(3);
-    const settings = { rounds, ...(smoke ? tiny : full) };
+    const { rounds, json, smoke, build, part } = options(3, Object.keys(parts));
+    const settings = { rounds, ...common, ...(smoke ? tiny : full) };
     const where = machine(); // before we put load on it
-    const measured = await measure({ ...settings, build });
-    print({ benchmark: 'queue', machine: where, versions: versions(peers), settings: { ...settings, payload_bytes: 200 }, ...measured }, json);
+    const measured = await measure({ ...settings, build }, part);
+    print({ benchmark: 'queue', machine: where, versions: versions(peers), settings, ...measured }, json);
 }
 
 main().catch((error) => {

@@ -24,12 +24,12 @@ function monotonicUs() {
 }
 
 /** Seconds; afterMs of holding the job pass first, so that victims die at different times of their beats. */
-async function recover({ contender, options }, redis, { build }, queue, afterMs) {
-    const holder = start(contender, redis, build, 'hold', { queue, ...options });
+async function recover({ contender, options }, redis, settings, queue, afterMs) {
+    const holder = start(contender, redis, settings, 'hold', { queue, ...options });
     await holder.line(/^ready$/);
-    await start(contender, redis, build, 'add', { queue, count: 1 }).result();
+    await start(contender, redis, settings, 'add', { queue, count: 1 }).result();
     await holder.line(/^started /);
-    const other = start(contender, redis, build, 'hold', { queue, ...options });
+    const other = start(contender, redis, settings, 'hold', { queue, ...options });
     await other.line(/^ready$/);
     await sleep(afterMs);
     const killed = monotonicUs();

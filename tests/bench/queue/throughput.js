@@ -12,9 +12,10 @@ const columns = { add: 'add, one by one', bulk: `add, bulks of ${bulk}`,
     ...Object.fromEntries(inFlight.map((n) => [`drain${n}`, `drain, ${n} in flight`])) };
 
 /** One verb's jobs per second and what a job cost its process and Redis: {perSecond, clientUs, redisUs}. */
-async function timed(contender, redis, { build, jobs, warm }, verb, options) {
+async function timed(contender, redis, settings, verb, options) {
+    const { jobs, warm } = settings;
     const before = redis.processorUs();
-    const { count, seconds, cpuUs } = await start(contender, redis, build, verb, { count: jobs, warm, ...options }).result();
+    const { count, seconds, cpuUs } = await start(contender, redis, settings, verb, { count: jobs, warm, ...options }).result();
     return { perSecond: count / seconds, clientUs: cpuUs / count, redisUs: (redis.processorUs() - before) / (jobs + warm) };
 }
 

@@ -64,9 +64,13 @@ void drain(const Plan &plan)
     QEventLoop loop;
     int ended = 0;
     std::optional<Stopwatch> watch;
+    QString otherEnd;
     QObject::connect(&worker, &queue::Worker::jobEnded, [&](const queue::Job &, const QString &kind) {
-        if (kind != u"done")
-            throw std::runtime_error("a job ended as " + kind.toStdString());
+        if (kind != u"done") {
+            otherEnd = kind;
+            loop.quit();
+            return;
+        }
         ++ended;
         if (ended == plan.warm)
             watch.emplace();
@@ -80,6 +84,8 @@ void drain(const Plan &plan)
     worker.start();
     loop.exec();
     QCoro::waitFor(worker.stop(graceMs));
+    if (!otherEnd.isEmpty())
+        throw std::runtime_error("a job ended as " + otherEnd.toStdString());
 }
 
 void consume(const Plan &plan)
