@@ -14,6 +14,7 @@ void addBuckets(CLI::App &app, Session &session);
 void addSchedules(CLI::App &app, Session &session);
 void addCron(CLI::App &app, Session &session);
 void addQueue(CLI::App &app, Session &session);
+void addQueueMoves(CLI::App &queue, Session &session); ///< queue requeue, discard, restore
 void addPlugins(CLI::App &app, Session &session); ///< plugins, plugin check
 void addConfig(CLI::App &app, Session &session);
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
+#include "cli/confirm.h"
 #include "cli/humanize.h"
 #include "cli/limiterchange.h"
 #include "cli/table.h"
 
 #include <QtCore/QJsonArray>
-
-#include <cstdio>
-#include <iostream>
-#include <unistd.h>
 
 namespace tidekeeper::cli {
 
@@ -103,17 +100,6 @@ Result<ExitCode> showLimiter(Session &session, const std::string &name)
 {
     const Result<QJsonObject> limiter = session.get(limiterPath(name));
     return limiter ? Result<ExitCode>(shown(session, *limiter)) : fail(limiter.error());
-}
-
-/// Only a person at a terminal is asked; a script has decided already.
-bool isConfirmed(bool yes)
-{
-    if (yes || isatty(STDIN_FILENO) == 0)
-        return true;
-    std::fputs("Go on? [y/N] ", stderr);
-    std::string answer;
-    std::getline(std::cin, answer);
-    return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 Result<ExitCode> setLimiter(Session &session, const LimiterChangeOptions &options)

@@ -45,15 +45,17 @@ QString redisLine(const QJsonObject &redis)
 
 QString schedulerLine(const QJsonObject &scheduler, qint64 nowMs)
 {
-    const bool leads = scheduler["leader"_L1].toBool();
-    QStringList words{leads                                        ? u"this engine leads"_s
-                          : scheduler["someone_leads"_L1].toBool() ? u"another engine leads"_s
-                                                                   : u"no engine leads"_s};
+    QString leader = u"another engine leads"_s;
+    if (scheduler["leader"_L1].toBool())
+        leader = u"this engine leads"_s;
+    else if (scheduler["no_leader"_L1].toBool())
+        leader = u"no engine leads"_s;
+    QStringList words{leader};
     if (const qint64 at = scheduler["last_tick_at"_L1].toInteger(); at != 0)
         words.append(u"last tick "_s + relative(at, nowMs));
     if (const qsizetype overdue = scheduler["overdue"_L1].toArray().size(); overdue > 0)
         words.append(number(overdue) + u" overdue"_s);
-    if (const qint64 orphaned = scheduler["orphaned"_L1].toInteger(); orphaned > 0)
+    if (const qsizetype orphaned = scheduler["orphaned"_L1].toArray().size(); orphaned > 0)
         words.append(number(orphaned) + u" orphaned"_s);
     return words.join(u", "_s);
 }

@@ -60,8 +60,8 @@ QJsonObject overview()
                      "nearest_expiry": {"account": "acct-17", "expires_at": 1800007500000}},
         "queues": [{"name": "renew", "urgent": 0, "normal": 3, "delayed": 2, "running": 2, "dead": 1},
                    {"name": "plugins", "urgent": 0, "normal": 0, "delayed": 0, "running": 1, "dead": 0}],
-        "scheduler": {"leader": true, "someone_leads": true, "last_tick_at": 1799999993000, "overdue": [],
-                      "orphaned": 0},
+        "scheduler": {"leader": true, "last_tick_at": 1799999993000, "overdue": [],
+                      "orphaned": []},
         "redis": {"connected": true, "version": "Redis 7.0.15", "embedded": true, "verdict": "safe"},
         "plugins": {"running": 3, "total": 3},
         "scan": {"last_at": 1799999988000}})";
@@ -205,9 +205,11 @@ void TestCliEngine::statusOfSchedulerAndRedis_data()
     QTest::addColumn<QString>("part");
     QTest::addColumn<QJsonObject>("value");
     QTest::addColumn<QString>("line");
-    QTest::newRow("another leads") << u"scheduler"_s << QJsonObject{{u"someone_leads"_s, true}}
+    QTest::newRow("another leads") << u"scheduler"_s << QJsonObject{{u"no_leader"_s, false}}
                                    << u"Scheduler another engine leads"_s;
-    QTest::newRow("none leads") << u"scheduler"_s << QJsonObject{{u"orphaned"_s, 2}}
+    QTest::newRow("none leads") << u"scheduler"_s
+                                << QJsonObject{{u"no_leader"_s, true},
+                                               {u"orphaned"_s, QJsonArray{u"a"_s, u"b"_s}}}
                                 << u"Scheduler no engine leads, 2 orphaned"_s;
     QTest::newRow("overdue") << u"scheduler"_s
                              << QJsonObject{{u"leader"_s, true}, {u"overdue"_s, QJsonArray{u"scan"_s}}}

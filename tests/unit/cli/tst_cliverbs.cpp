@@ -130,39 +130,6 @@ void TestCliVerbs::asksAndShows_data()
             "uses": [{"caller": "sync", "lane": "realtime", "units": 12, "calls": 3}]})",
         u"GET /api/v1/limiters/gmail/buckets/kim%2Bx%40example.com?project=other"_s,
         {u"kim+x@example.com other 360 360 ██████████ 100 % 100 % – 12 0 0"_s, u"sync realtime 12 3"_s});
-    row("schedules list", u"schedules list"_s,
-        R"({"schedules": [{"id": "scan", "title": "Who is due", "interval_ms": 60000, "paused": false},
-                          {"id": "report", "title": "Report", "cron": "0 9 * * *", "zone": "Asia/Seoul", "paused": true}]})",
-        u"GET /api/v1/schedules"_s,
-        {u"scan every 1 min active – – Who is due"_s, u"report 0 9 * * * Asia/Seoul paused – – Report"_s});
-    row("schedules next", u"schedules next scan -n 2"_s, R"({"next": [1772953200000, 1772953260000]})",
-        u"GET /api/v1/schedules/scan/next?n=2"_s,
-        {u"2026-03-08 07:00:00 UTC"_s, u"2026-03-08 07:01:00 UTC"_s});
-    row("schedules run", u"schedules run scan"_s, "{}", u"POST /api/v1/schedules/scan/run"_s,
-        {u"scan: started"_s});
-    row("schedules pause", u"schedules pause scan"_s, "{}", u"POST /api/v1/schedules/scan/pause"_s,
-        {u"scan: paused"_s});
-    row("schedules resume", u"schedules resume scan"_s, "{}", u"POST /api/v1/schedules/scan/resume"_s,
-        {u"scan: active"_s});
-    row("queue list", u"queue list"_s,
-        R"({"queues": [{"name": "jobs", "urgent": 1, "normal": 2000, "delayed": 3, "running": 2, "dead": 5,
-                        "oldest_waiting_ms": 65000}]})",
-        u"GET /api/v1/queues"_s, {u"jobs 1 2,000 3 2 5 1 min 5 s"_s});
-    row("queue dead", u"queue dead --queue jobs --group revoked -n 7"_s,
-        R"({"dead": [{"id": "12", "type": "renew", "group": "revoked", "died_at": 1, "starts": 1,
-                      "error_text": "Token\nrevoked."}], "total": 1})",
-        u"GET /api/v1/queues/jobs/dead?limit=7&group=revoked"_s, {u"1 of 1 dead letters"_s});
-    row("queue requeue", u"queue requeue 12 13 --queue jobs"_s,
-        R"({"matched": 2, "requeued": 1, "already_live": 1})",
-        u"POST /api/v1/queues/jobs/dead/requeue {\"dry_run\":false,\"ids\":[\"12\",\"13\"]}"_s,
-        {u"2 match, 1 requeued, 1 have a live job already"_s});
-    row("queue discard", u"queue discard --group revoked --dry-run --queue jobs"_s,
-        R"({"matched": 2, "discarded": 0})",
-        u"POST /api/v1/queues/jobs/dead/discard {\"dry_run\":true,\"group\":\"revoked\"}"_s,
-        {u"2 match, 0 discarded (dry run: nothing was changed)"_s});
-    row("queue restore", u"queue restore --all --queue jobs"_s, R"({"matched": 3, "restored": 3})",
-        u"POST /api/v1/queues/jobs/dead/restore {\"all\":true,\"dry_run\":false}"_s,
-        {u"3 match, 3 restored"_s});
     row("plugins", u"plugins"_s,
         R"({"plugins": [{"id": "gmail-quota", "name": "Gmail quota", "version": "1.0.0", "state": "running"},
                         {"id": "old", "name": "Old", "version": "0.9.0", "state": "failed", "reason": "sdk_too_new",
