@@ -194,15 +194,10 @@ QJsonArray Overview::queueCounts(const QList<QueueAnswer> &queues)
 QJsonObject Overview::schedulerView(const QJsonArray &schedules) const
 {
     QJsonObject view = m_work.scheduler.health();
-    view.insert("someone_leads"_L1, m_work.leader.isAnyoneHolding());
     qint64 lastTick = 0;
-    qint64 orphaned = 0;
-    for (const QJsonValue &schedule : schedules) {
+    for (const QJsonValue &schedule : schedules)
         lastTick = std::max(lastTick, schedule["last_at"_L1].toInteger());
-        orphaned += schedule["orphaned"_L1].toBool() ? 1 : 0;
-    }
     view.insert("schedules"_L1, schedules.size());
-    view.insert("orphaned"_L1, orphaned);
     view.insert("last_tick_at"_L1, lastTick);
     return view;
 }
@@ -212,8 +207,7 @@ void Overview::addQueues(QJsonArray &parts, const QList<QueueAnswer> &queues, co
 {
     if (!m_redis.connection().isReady())
         return; // said already
-    QJsonArray found =
-        schedulerParts(m_work.scheduler.health(), schedules, m_work.leader.isAnyoneHolding(), nowMs);
+    QJsonArray found = schedulerParts(m_work.scheduler.health(), schedules, nowMs);
     for (const QueueAnswer &queue : queues) {
         for (const QJsonValue &one : queueParts(queue.name, queue.counts, queue.isTaking))
             found.append(one);

@@ -12,7 +12,7 @@ public:
     { }
 
     /// {"version", "now", "leader", "term", "accounts": {…}, "queues": [{"name", …counts, "taking"}],
-    ///  "scheduler": {"leader", "ready", "someone_leads", "schedules", "overdue", "orphaned", "last_tick_at", …},
+    ///  "scheduler": {as Scheduler::health(), "schedules": how many, "last_tick_at"},
     ///  "redis": {…}, "plugins": {"running", "total"},
     ///  "limiters": [{"name", "enabled", "enforce", "fail_open", "local_fallback",
     ///                "granted_while_disabled": {lane: calls}}],

@@ -52,12 +52,11 @@ QJsonArray queueParts(const QString &queue, const Result<QJsonObject> &counts, b
     return parts;
 }
 
-QJsonArray schedulerParts(const QJsonObject &health, const QJsonArray &schedules, bool someoneLeads,
-                          qint64 nowMs)
+QJsonArray schedulerParts(const QJsonObject &health, const QJsonArray &schedules, qint64 nowMs)
 {
     const QString name = u"scheduler"_s;
     QJsonArray parts;
-    if (!someoneLeads)
+    if (health["no_leader"_L1].toBool())
         parts.append(
             part(name, false, true, u"no_leader"_s,
                  u"No engine holds the lease of the scheduler, so no schedule fires. It is taken "
@@ -66,6 +65,11 @@ QJsonArray schedulerParts(const QJsonObject &health, const QJsonArray &schedules
         parts.append(part(name, false, true, u"leader_not_ready"_s,
                           u"This engine leads, but Redis does not tell where the schedules stand, so none "
                           u"fires. It goes on asking; if this stays, see this engine's log."_s));
+    if (health["stuck"_L1].toBool())
+        parts.append(
+            part(name, false, false, u"scheduler_stuck"_s,
+                 u"This engine's scheduler does not look any more which schedules are due. Restart the "
+                 u"engine; another one takes the lead meanwhile."_s));
     QStringList orphans;
     for (const QJsonValue &schedule : schedules) {
         const QString id = schedule["id"_L1].toString();

@@ -15,8 +15,7 @@ constexpr qint64 waitingTooLongMs = 10 * 60'000;
 /// counts: as JobQueue::counts(). isTaking: this engine's worker was answered when it last looked.
 QJsonArray queueParts(const QString &queue, const Result<QJsonObject> &counts, bool isTaking);
 
-/// health: as Scheduler::health(); schedules: as Scheduler::list(); someoneLeads: this engine or another one.
-QJsonArray schedulerParts(const QJsonObject &health, const QJsonArray &schedules, bool someoneLeads,
-                          qint64 nowMs);
+/// health: as Scheduler::health(); schedules: as Scheduler::list().
+QJsonArray schedulerParts(const QJsonObject &health, const QJsonArray &schedules, qint64 nowMs);
 
 } // namespace tidekeeper::app

@@ -122,7 +122,7 @@ void StatusController::setScheduler(const QJsonObject &scheduler)
     m_metrics.set(u"schedules_overdue"_s, u"Schedules that did not run when they were due."_s, {},
                   double(scheduler["overdue"_L1].toArray().size()));
     m_metrics.set(u"schedules_orphaned"_s, u"Schedules that no plugin declares any more."_s, {},
-                  scheduler["orphaned"_L1].toDouble());
+                  double(scheduler["orphaned"_L1].toArray().size()));
     m_metrics.set(u"last_tick_timestamp_seconds"_s,
                   u"When a schedule fired last, in any engine; 0 = never."_s, {},
                   scheduler["last_tick_at"_L1].toDouble() / 1'000);

@@ -95,26 +95,25 @@ void TestQueueHealth::scheduler_data()
 {
     QTest::addColumn<QJsonObject>("health");
     QTest::addColumn<QJsonArray>("schedules");
-    QTest::addColumn<bool>("someoneLeads");
     QTest::addColumn<QStringList>("codes");
     QTest::addColumn<QStringList>("says");
     const auto row = [](const char *name, const QJsonObject &health, const QJsonArray &schedules,
-                        bool someoneLeads, const QStringList &codes, const QStringList &says) {
-        QTest::newRow(name) << health << schedules << someoneLeads << codes << says;
+                        const QStringList &codes, const QStringList &says) {
+        QTest::newRow(name) << health << schedules << codes << says;
     };
     const QJsonObject leads{{u"leader"_s, true}, {u"ready"_s, true}};
     const auto orphan = [](const QString &id) { return QJsonObject{{u"id"_s, id}, {u"orphaned"_s, true}}; };
-    row("leads", leads, {QJsonObject{{u"id"_s, u"scan"_s}}}, true, {u"ok"_s}, {});
-    row("another leads", {}, {}, true, {u"ok"_s}, {});
-    row("nobody leads", {}, {}, false, {u"no_leader"_s}, {u"no schedule fires"_s});
-    row("leads blindly", {{u"leader"_s, true}, {u"ready"_s, false}}, {}, true, {u"leader_not_ready"_s}, {});
+    row("leads", leads, {QJsonObject{{u"id"_s, u"scan"_s}}}, {u"ok"_s}, {});
+    row("another leads", {}, {}, {u"ok"_s}, {});
+    row("nobody leads", {{u"no_leader"_s, true}}, {}, {u"no_leader"_s}, {u"no schedule fires"_s});
+    row("leads blindly", {{u"leader"_s, true}, {u"ready"_s, false}}, {}, {u"leader_not_ready"_s}, {});
     row("overdue", leads,
         {QJsonObject{{u"id"_s, u"scan"_s}, {u"overdue_since"_s, nowMs - 7 * minuteMs}},
          QJsonObject{{u"id"_s, u"other"_s}, {u"overdue_since"_s, 0}}},
-        true, {u"schedule_overdue"_s}, {u"\"scan\" was due 7 min ago"_s, u"tidekeeper schedules run scan"_s});
-    row("orphaned", leads, {orphan(u"a"_s), orphan(u"b"_s)}, true, {u"schedules_orphaned"_s},
+        {u"schedule_overdue"_s}, {u"\"scan\" was due 7 min ago"_s, u"tidekeeper schedules run scan"_s});
+    row("orphaned", leads, {orphan(u"a"_s), orphan(u"b"_s)}, {u"schedules_orphaned"_s},
         {u"they do not run: a, b."_s, u"tidekeeper schedules forget ID"_s});
-    row("many orphans", leads, {orphan(u"a"_s), orphan(u"b"_s), orphan(u"c"_s), orphan(u"d"_s)}, true,
+    row("many orphans", leads, {orphan(u"a"_s), orphan(u"b"_s), orphan(u"c"_s), orphan(u"d"_s)},
         {u"schedules_orphaned"_s}, {u": a, b, c and 1 more."_s});
 }
 
@@ -122,9 +121,8 @@ void TestQueueHealth::scheduler()
 {
     QFETCH(QJsonObject, health);
     QFETCH(QJsonArray, schedules);
-    QFETCH(bool, someoneLeads);
     QFETCH(QStringList, says);
-    const QJsonArray parts = schedulerParts(health, schedules, someoneLeads, nowMs);
+    const QJsonArray parts = schedulerParts(health, schedules, nowMs);
     QTEST(codesOf(parts), "codes");
     QVERIFY(isReady(parts)); // another engine, or the same one soon, fires them: calls can go on
     for (const QString &words : says)
