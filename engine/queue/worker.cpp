@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/worker.h"
 
+#include "core/faultpoint.h"
 #include "queue/queuecall.h"
 
 #include <QtCore/QJsonDocument>
@@ -142,6 +143,10 @@ void Worker::takeTurn()
                 self->onTurn(turn, ends, reply);
         },
         callTimeoutMs);
+    if (turn.begin > 0 || !turn.starts.isEmpty())
+        TIDEKEEPER_FAULT_POINT("queue.start.sent");
+    if (!turn.ends.isEmpty())
+        TIDEKEEPER_FAULT_POINT("queue.end.sent");
 }
 
 /// A job that was running when a worker ended may be what ended it: it runs alone, so that it takes no neighbour
@@ -236,6 +241,7 @@ void Worker::onTaken(const TurnAnswer &answer)
     if (!answer.stalled.isEmpty())
         Q_EMIT jobsStalled(answer.stalled);
     for (TurnAnswer::Taken taken : answer.taken) {
+        TIDEKEEPER_FAULT_POINT("queue.taken");
         if (!parse(taken))
             continue;
         if (m_stopping)

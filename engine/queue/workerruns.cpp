@@ -2,6 +2,7 @@
 // The second half of Worker: how jobs run and end, and how the worker stops.
 #include "queue/worker.h"
 
+#include "core/faultpoint.h"
 #include "core/retry.h"
 #include "queue/queuecall.h"
 
@@ -87,9 +88,11 @@ QCoro::Task<> Worker::run(Run run)
 {
     const QPointer<Worker> alive(this);
     const Job job = run.job;
+    TIDEKEEPER_FAULT_POINT("queue.started");
     JobOutcome outcome = co_await outcomeOf(job);
     if (!alive || !m_running.contains(job.owner)) // given back, or let go, while it ran
         co_return;
+    TIDEKEEPER_FAULT_POINT("queue.worked");
     const qint64 durationMs = run.since.elapsed();
     if (outcome.kind == JobOutcome::Kind::Done) {
         ++m_ending;
@@ -146,6 +149,7 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
         arguments << QByteArray::number(std::max<qint64>(outcome.afterMs, 0));
     }
     const Result<redis::Value> reply = co_await endCall(function, arguments);
+    TIDEKEEPER_FAULT_POINT("queue.ended");
     if (!alive)
         co_return;
     const bool counted = reply && reply->toInteger() == 1;
@@ -165,6 +169,7 @@ QCoro::Task<> Worker::endAlone(Done done)
 
 void Worker::onEnded(const Done &done, bool isOurs)
 {
+    TIDEKEEPER_FAULT_POINT("queue.ended");
     --m_ending;
     if (m_heartbeat)
         m_heartbeat->remove(done.job.id, done.job.owner);
@@ -178,6 +183,7 @@ QCoro::Task<Result<redis::Value>> Worker::endCall(QByteArray function, QList<QBy
     const QPointer<Worker> alive(this);
     const QDeadlineTimer giveUp(3LL * m_options.leaseMs);
     for (;;) {
+        TIDEKEEPER_FAULT_POINT("queue.end.sent");
         Result<redis::Value> reply = co_await callFunction(m_library, function, m_prefix, arguments);
         if (reply || !alive || giveUp.hasExpired() || reply.error().code == u"functions_refused")
             co_return reply;
