@@ -2,6 +2,7 @@
 #include "queue/worker.h"
 
 #include "core/faultpoint.h"
+#include "core/faultpoint.h"
 #include "queue/queuecall.h"
 
 #include <QtCore/QJsonDocument>
@@ -135,6 +136,7 @@ void Worker::takeTurn()
     ++m_turns;
     m_asked += turn.take;
     m_promised += turn.begin;
+    TIDEKEEPER_FAULT_POINT("queue.turn");
     const QPointer<Worker> self(this);
     m_library.call(
         "tidekeeper_turn_v1", {m_prefix}, turn.arguments(m_consumer, m_options.leaseMs, m_options.maxStarts),
@@ -175,6 +177,7 @@ void Worker::pickStarts(Turn &turn)
 
 void Worker::onTurn(const Turn &turn, const QList<Done> &ends, const Result<redis::Value> &reply)
 {
+    TIDEKEEPER_FAULT_POINT("queue.turn.answered");
     --m_turns;
     m_asked -= turn.take;
     m_promised -= turn.begin;
@@ -241,6 +244,7 @@ void Worker::onTaken(const TurnAnswer &answer)
     if (!answer.stalled.isEmpty())
         Q_EMIT jobsStalled(answer.stalled);
     for (TurnAnswer::Taken taken : answer.taken) {
+        TIDEKEEPER_FAULT_POINT("queue.taken");
         TIDEKEEPER_FAULT_POINT("queue.taken");
         if (!parse(taken))
             continue;
