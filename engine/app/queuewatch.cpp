@@ -63,9 +63,15 @@ void QueueWatch::watch(const QString &queue, queue::Worker &worker)
 void QueueWatch::watch(scheduler::Scheduler &scheduler)
 {
     connect(&scheduler, &scheduler::Scheduler::fired, this,
-            [this](const QString &id, qint64, const QString &result) { onFired(id, result); });
+            [this](const QString &id, qint64 nominalMs, const QString &result) {
+                onFired(id, nominalMs, result);
+            });
     connect(&scheduler, &scheduler::Scheduler::fireFailed, this,
             [this](const QString &id, const Status &error) { onFireFailed(id, error); });
+    connect(&scheduler, &scheduler::Scheduler::overdue, this, &QueueWatch::onOverdue);
+    connect(&scheduler, &scheduler::Scheduler::recovered, this, [this](const QString &id) {
+        m_events.publish(u"schedule.recovered"_s, {{u"schedule"_s, id}});
+    });
 }
 
 void QueueWatch::onEnded(const QString &queue, const queue::Job &job, const QString &kind, qint64 durationMs)
@@ -124,9 +130,11 @@ void QueueWatch::onReaped(const QString &queue, int orphans, int recovered)
                        u"keys without a job were removed, jobs without a worker are handed out again."_s}});
 }
 
-void QueueWatch::onFired(const QString &schedule, const QString &result)
+void QueueWatch::onFired(const QString &schedule, qint64 nominalMs, const QString &result)
 {
     m_failing.remove(schedule);
+    log::debug(u"scheduler"_s, u"A schedule was fired."_s,
+               {{u"schedule"_s, schedule}, {u"nominal_at"_s, nominalMs}, {u"result"_s, result}});
     m_metrics.add(u"schedule_fires"_s, u"Ticks that this engine fired, by what became of the job."_s,
                   {{u"schedule"_s, schedule}, {u"result"_s, result}}, 1);
 }
@@ -141,6 +149,17 @@ void QueueWatch::onFireFailed(const QString &schedule, const Status &error)
         return;
     m_events.publish(u"schedule.fire_failed"_s,
                      {{u"schedule"_s, schedule}, {u"code"_s, error.code}, {u"text"_s, error.text}});
+}
+
+void QueueWatch::onOverdue(const QString &schedule, qint64 sinceMs)
+{
+    m_events.publish(u"schedule.overdue"_s,
+                     {{u"schedule"_s, schedule},
+                      {u"since"_s, sinceMs},
+                      {u"text"_s,
+                       u"The schedule was due and no engine has run it. tidekeeper status says whether an "
+                       u"engine leads; run "
+                       u"it by hand with tidekeeper schedules run %1."_s.arg(schedule)}});
 }
 
 void QueueWatch::count(const QString &name, const QString &queue, qsizetype by)

@@ -12,7 +12,7 @@ namespace tidekeeper::app {
 
 /// Listens to workers and scheduler: what happens becomes counters, and what somebody should know of becomes an event,
 /// which is also a warning in the log: queue.job_dead, queue.jobs_stalled, queue.jobs_lost, queue.keys_reaped,
-/// schedule.fire_failed. Main thread.
+/// schedule.fire_failed, schedule.overdue; and schedule.recovered. Main thread.
 class QueueWatch : public QObject {
     Q_OBJECT
 
@@ -27,8 +27,9 @@ private:
     void onLost(const QString &queue, const QStringList &ids);
     void onStalled(const QString &queue, const QStringList &ids);
     void onReaped(const QString &queue, int orphanKeys, int recovered);
-    void onFired(const QString &schedule, const QString &result);
+    void onFired(const QString &schedule, qint64 nominalMs, const QString &result);
     void onFireFailed(const QString &schedule, const Status &error);
+    void onOverdue(const QString &schedule, qint64 sinceMs);
     void count(const QString &name, const QString &queue, qsizetype by);
     QString typeLabel(const QString &type);
 

@@ -22,8 +22,8 @@ namespace {
 const QString renewQueue = u"renew"_s;
 const QString pluginQueueName = u"plugins"_s;
 const QString gmail = u"gmail"_s;
-const QString schedulePrefix = u"schedule."_s; // of settings
 constexpr int drainMs = 5'000;
+constexpr int pluginsStopMs = 5'000; // with the drain, and a Redis that does not answer, still within 15 s
 
 QCoro::Task<> sleepFor(qint64 ms)
 {
@@ -61,6 +61,7 @@ pluginhost::HostOptions hostOptions(const config::Config &config,
     options.sections = config.plugins;
     options.projects = projectsOf(config.google);
     options.beforeStart = std::move(beforeStart);
+    options.stopAllDeadlineMs = pluginsStopMs;
     return options;
 }
 
@@ -80,22 +81,6 @@ QCoro::Task<Result<core::Account>> findAccount(store::AccountStore &accounts, QS
 QMap<QString, QString> basesOf(const config::GoogleConfig &google)
 {
     return {{u"gmail"_s, google.gmailUrl}, {u"oauth"_s, google.oauthUrl}, {u"fcm"_s, google.fcmUrl}};
-}
-
-QJsonObject withoutPrefix(const QMap<QString, QJsonObject> &settings, const QString &prefix)
-{
-    QJsonObject byId;
-    for (auto it = settings.begin(); it != settings.end(); ++it)
-        byId.insert(it.key().mid(prefix.size()), it.value());
-    return byId;
-}
-
-QCoro::Task<> keepSetting(store::SettingsStore &settings, QString name, QJsonObject value, qint64 nowMs)
-{
-    const Result<> kept = co_await settings.set(name, value, u"api"_s, nowMs);
-    if (!kept)
-        log::error(u"store"_s, u"A changed setting is not kept over a restart: "_s + kept.error().text,
-                   {{u"setting"_s, name}});
 }
 
 /// The scan for due accounts; each minute without a cron pattern.
@@ -118,7 +103,7 @@ void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
     const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
-        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1;
+        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
@@ -155,6 +140,12 @@ QCoro::Task<> giveBack(limits::BucketService &buckets, QString limiter, QString 
     const Result<QJsonObject> refunded = co_await buckets.refund(limiter, grantId);
     if (!refunded)
         log::warning(u"renewal"_s, u"Unused quota was not given back: "_s + refunded.error().text);
+}
+
+std::unique_ptr<queue::ReplicatedCalls> replicatedCalls(const config::QueueConfig &config,
+                                                        const redis::Endpoint &endpoint)
+{
+    return config.replicated ? std::make_unique<queue::ReplicatedCalls>(endpoint) : nullptr;
 }
 
 renewal::Ports portsOf(Work &work)
@@ -198,10 +189,12 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       levels(redis.connection(), redis.quotaFunctions(), buckets.projects(), clock),
       overrides(redis.connection(), redis.quotaFunctions(), buckets.projects()),
       limiterSettings(store.settings, limiters, overrides, clock), leases(redis.leaseFunctions()),
-      jobs(renewQueue, redis.queueFunctions()), pluginQueue(pluginQueueName, redis.queueFunctions()),
-      leader(leases, {}), scheduler(clock, {&jobs, &pluginQueue}, leader), queueService(pluginQueue),
-      accountsService(store.accounts, store.devices, store.sealing, clock,
-                      [this] { return renewalWindowMs(); }),
+      replicated(replicatedCalls(config.queue, redis.endpoint())),
+      jobs(renewQueue, redis.queueFunctions(), replicated.get()),
+      pluginQueue(pluginQueueName, redis.queueFunctions(), replicated.get()), leader(leases, {}),
+      scheduler(clock, {&jobs, &pluginQueue}, leader), scheduleSettings(store.settings, scheduler, clock),
+      queueService(pluginQueue), accountsService(store.accounts, store.devices, store.sealing, clock,
+                                                 [this] { return renewalWindowMs(); }),
       renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
       renewal(portsOf(*this), providers),
       plugins(
@@ -217,10 +210,13 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
         logEvent(event);
         keepInTimeline(m_store.journal, event);
     });
-    QObject::connect(&scheduler, &scheduler::Scheduler::changed, &scheduler,
-                     [this](const QString &id, const QJsonObject &change) {
-                         keepSetting(m_store.settings, schedulePrefix + id, change, clock.nowMs());
-                     });
+    QObject::connect(&scheduler, &scheduler::Scheduler::changed, &events, [this](const QString &schedule) {
+        events.publish(u"schedule.changed"_s, {{u"schedule"_s, schedule}});
+    });
+    // Not before it is known what operators paused.
+    QObject::connect(&scheduleSettings, &settings::ScheduleSettings::known, &leader,
+                     &queue::LeaderLease::start);
+    QObject::connect(&clock, &scheduler::RedisClock::stepped, &scheduler, &scheduler::Scheduler::wake);
     QObject::connect(&levelIndex, &limits::LevelIndex::enginesCounted, &buckets,
                      &limits::BucketService::setLiveEngines);
     QObject::connect(&limiterSettings, &settings::LimiterSettings::changed, &events,
@@ -232,7 +228,7 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
 void Work::offerServices()
 {
     services.add<Clock>(&clock);
-    services.add<Scheduler>(&scheduler);
+    services.addPerPlugin<Scheduler>([this](const QString &plugin) { return schedulesOf(plugin); });
     services.add<Queue>(&queueService);
     services.add<Accounts>(&accountsService);
     services.add<Buckets>(&buckets);
@@ -248,9 +244,13 @@ QCoro::Task<> Work::start()
 {
     clock.start();
     co_await plugins.start();
+    if (m_isStopping)
+        co_return;
     takeUpPlugins();
     limiterSettings.start();
     co_await startSchedules();
+    if (m_isStopping)
+        co_return;
     startWorkers();
     renewal.requestScan();
 }
@@ -292,28 +292,42 @@ void Work::takeUpPlugins()
     }
 }
 
+Scheduler *Work::schedulesOf(const QString &plugin)
+{
+    auto &schedules = m_pluginSchedules[plugin];
+    if (!schedules)
+        schedules = std::make_unique<scheduler::PluginSchedules>(scheduler, plugin);
+    return schedules.get();
+}
+
 QCoro::Task<> Work::startSchedules()
 {
     const renewal::Provider *provider = gmailProvider();
     const QString cron = provider ? provider->plugin->describe().value("cron"_L1).toString() : QString();
-    if (const Status declared = scheduler.declareOwn(scanSchedule(cron)); !declared.ok()) {
+    if (const Status declared = scheduler.declare(scanSchedule(cron)); !declared.ok()) {
         // Better at the default rhythm than never.
         log::error(u"scheduler"_s, u"plugins.watch-renewal.cron is not used: "_s + declared.text);
-        scheduler.declareOwn(scanSchedule({}));
+        scheduler.declare(scanSchedule({}));
     }
 
-    const auto changes = co_await m_store.settings.all(schedulePrefix);
-    if (changes)
-        scheduler.restoreChanges(withoutPrefix(*changes, schedulePrefix));
-    else
-        log::error(u"scheduler"_s, u"What operators changed is not known: "_s + changes.error().text);
-    leader.start();
+    for (const pluginhost::PluginRecord &record : plugins.records()) {
+        if (record.failure)
+            scheduler.withdraw(record.metadata.id);
+    }
+    co_await scheduleSettings.start();
+    if (m_isStopping)
+        co_return;
     scheduler.start();
 }
 
 void Work::startWorkers()
 {
     queue::WorkerOptions options;
+    options.leaseMs = m_config.queue.leaseMs;
+    options.heartbeatMs = options.leaseMs * 3 / 10;
+    queue::WorkerOptions pluginOptions = options;
+    pluginOptions.consumers = m_config.queue.consumers;
+    pluginOptions.prefetch = m_config.queue.prefetch;
     if (const renewal::Provider *provider = gmailProvider()) {
         const QJsonObject description = provider->plugin->describe();
         options.consumers = description.value("consumers"_L1).toInt(options.consumers);
@@ -327,8 +341,8 @@ void Work::startWorkers()
     queueWatch.watch(renewQueue, *worker);
     worker->start();
 
-    pluginWorker =
-        std::make_unique<queue::Worker>(pluginQueueName, m_redis.endpoint(), m_redis.queueFunctions());
+    pluginWorker = std::make_unique<queue::Worker>(pluginQueueName, m_redis.endpoint(),
+                                                   m_redis.queueFunctions(), pluginOptions);
     pluginJobs.serve(*pluginWorker);
     queueWatch.watch(pluginQueueName, *pluginWorker);
     pluginWorker->start();
@@ -349,7 +363,9 @@ QCoro::Task<> Work::stopWorkers()
 
 QCoro::Task<> Work::stop()
 {
+    m_isStopping = true;
     scheduler.stop();
+    co_await scheduleSettings.stop();
     co_await stopWorkers();
     co_await leader.stop();
     co_await limiterSettings.stop();

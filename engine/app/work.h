@@ -19,12 +19,14 @@
 #include "oauth/tokenservice.h"
 #include "pluginhost/pluginhost.h"
 #include "queue/leaderlease.h"
+#include "queue/replicatedcalls.h"
 #include "queue/worker.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
 #include "scheduler/redisclock.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/pluginschedules.h"
 #include "settings/limitersettings.h"
+#include "settings/schedulesettings.h"
 
 namespace tidekeeper::app {
 
@@ -35,6 +37,7 @@ struct Work {
     Work(const config::Config &config, RedisParts &redis, StoreParts &store);
 
     /// Starts the plugins, takes up what they offer, then the leader's lease, the schedules and the workers.
+    /// After stop() it goes no further.
     QCoro::Task<> start();
     QCoro::Task<> stop();
 
@@ -61,6 +64,7 @@ struct Work {
     settings::LimiterSettings limiterSettings;
 
     queue::Leases leases;
+    std::unique_ptr<queue::ReplicatedCalls> replicated; ///< null with queue.durability = "local"
     queue::JobQueue jobs; ///< the engine's own
     queue::JobQueue pluginQueue; ///< what plugins enqueue and schedule: none of it holds up a renewal
     std::unique_ptr<queue::Worker> worker; ///< of jobs; from start() on, sized by the Gmail provider
@@ -68,6 +72,7 @@ struct Work {
     PluginJobs pluginJobs;
     queue::LeaderLease leader;
     scheduler::Scheduler scheduler;
+    settings::ScheduleSettings scheduleSettings;
     QueueService queueService;
     AccountsService accountsService;
 
@@ -83,6 +88,7 @@ private:
     void offerServices();
     QCoro::Task<> setLimiter(pluginhost::StartingPlugin plugin);
     void takeUpPlugins();
+    Scheduler *schedulesOf(const QString &plugin);
     QCoro::Task<> startSchedules();
     void startWorkers();
     QCoro::Task<> stopWorkers();
@@ -91,6 +97,8 @@ private:
     const config::Config &m_config;
     RedisParts &m_redis;
     StoreParts &m_store;
+    std::map<QString, std::unique_ptr<scheduler::PluginSchedules>> m_pluginSchedules;
+    bool m_isStopping = false;
 };
 
 } // namespace tidekeeper::app

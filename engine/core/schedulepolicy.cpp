@@ -64,6 +64,14 @@ TickPlan planTicks(const Trigger &trigger, Misfire misfire, int eachCap, qint64 
     return {due, 0};
 }
 
+qint64 countedFromMs(const Trigger &trigger, qint64 afterMs, qint64 nowMs)
+{
+    if (afterMs <= nowMs)
+        return afterMs;
+    const auto next = trigger.next(nowMs);
+    return next && *next < afterMs ? nowMs : afterMs;
+}
+
 qint64 stableOffsetMs(const QString &id, qint64 jitterMs)
 {
     if (jitterMs <= 0)

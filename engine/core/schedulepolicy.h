@@ -49,6 +49,10 @@ constexpr qint64 punctualMs = 30'000;
 /// What is due after the last nominal time.
 TickPlan planTicks(const Trigger &trigger, Misfire misfire, int eachCap, qint64 lastNominalMs, qint64 nowMs);
 
+/// From where ticks count: afterMs, the last nominal time, unless a whole tick fits between now and it. Then the clock
+/// was ahead when it was set, and ticks count from now, rather than none until the clock has got there again.
+qint64 countedFromMs(const Trigger &trigger, qint64 afterMs, qint64 nowMs);
+
 /// A wait in [0, jitterMs) that depends on the id alone, the same in every engine and after every restart.
 qint64 stableOffsetMs(const QString &id, qint64 jitterMs);
 

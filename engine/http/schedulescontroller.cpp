@@ -54,25 +54,28 @@ QCoro::Task<Response> SchedulesController::patch(Request request)
     const Result<QJsonObject> change = jsonObject(request);
     if (!change)
         co_return Response::problem(change.error());
-    Response response = co_await changed(idOf(request), *change);
+    Response response = co_await changed(request, *change);
     co_return response;
 }
 
 QCoro::Task<Response> SchedulesController::pause(Request request)
 {
     QJsonObject change{{u"paused"_s, true}};
-    return changed(idOf(request), std::move(change));
+    return changed(std::move(request), std::move(change));
 }
 
 QCoro::Task<Response> SchedulesController::resume(Request request)
 {
     QJsonObject change{{u"paused"_s, false}};
-    return changed(idOf(request), std::move(change));
+    return changed(std::move(request), std::move(change));
 }
 
-QCoro::Task<Response> SchedulesController::changed(QString id, QJsonObject change)
+QCoro::Task<Response> SchedulesController::changed(Request request, QJsonObject change)
 {
-    if (const Result<> done = m_scheduler.change(id, change); !done)
+    const QString id = idOf(request);
+    const QString actor = request.principal.name;
+    const Result<> done = co_await m_scheduler.change(id, change, actor);
+    if (!done)
         co_return Response::problem(done.error());
     const Result<QJsonObject> schedule = co_await m_scheduler.find(id);
     co_return answer(schedule);

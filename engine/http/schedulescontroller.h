@@ -19,7 +19,7 @@ private:
     QCoro::Task<Response> pause(Request request);
     QCoro::Task<Response> resume(Request request);
     QCoro::Task<Response> next(Request request);
-    QCoro::Task<Response> changed(QString id, QJsonObject change);
+    QCoro::Task<Response> changed(Request request, QJsonObject change);
 
     scheduler::Scheduler &m_scheduler;
 };

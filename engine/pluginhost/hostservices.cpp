@@ -13,7 +13,7 @@ HostServices::HostServices(const PluginRecord &record, const ServiceRegistry &se
       m_projects(std::move(projects)), m_log(std::move(log))
 {
     for (const QString &need : record.metadata.needs)
-        m_services.insert(need.toUtf8(), services.find(need.toUtf8()));
+        m_services.insert(need.toUtf8(), services.find(need.toUtf8(), m_id));
 }
 
 void *HostServices::serviceByIid(const char *iid)

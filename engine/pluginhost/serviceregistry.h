@@ -6,6 +6,8 @@
 #include <QtCore/QObject>
 #include <QtCore/QStringList>
 
+#include <functional>
+
 namespace tidekeeper::pluginhost {
 
 /// The services that the engine offers to plugins, by IID. Services outlive the host. Main thread.
@@ -15,11 +17,23 @@ public:
     template<typename T>
     void add(std::type_identity_t<T> *service)
     {
-        m_services.insert(qobject_interface_iid<T *>(), static_cast<void *>(service));
+        addPerPlugin<T>([service](const QString &) { return service; });
+    }
+    /// For a service that must know who asks: answers the one of this plugin, always the same.
+    template<typename T>
+    void addPerPlugin(std::function<std::type_identity_t<T> *(const QString &pluginId)> serviceOf)
+    {
+        m_services.insert(qobject_interface_iid<T *>(), [serviceOf](const QString &pluginId) {
+            return static_cast<void *>(serviceOf(pluginId));
+        });
     }
 
     /// The interface pointer to cast back to T *, or null.
-    void *find(const QByteArray &iid) const { return m_services.value(iid, nullptr); }
+    void *find(const QByteArray &iid, const QString &pluginId) const
+    {
+        const auto serviceOf = m_services.constFind(iid);
+        return serviceOf == m_services.cend() ? nullptr : (*serviceOf)(pluginId);
+    }
     QStringList iids() const
     {
         QStringList iids;
@@ -29,7 +43,7 @@ public:
     }
 
 private:
-    QMap<QByteArray, void *> m_services;
+    QMap<QByteArray, std::function<void *(const QString &pluginId)>> m_services;
 };
 
 } // namespace tidekeeper::pluginhost

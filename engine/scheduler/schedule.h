@@ -14,20 +14,28 @@ struct Schedule {
     core::Misfire misfire = core::Misfire::Coalesce;
     int misfireCap = 10;
     bool queueOne = false; ///< overlap "queue-one"; otherwise "skip"
-    qint64 offsetMs = 0; ///< stable, from jitter_ms
+    qint64 jitterMs = 0;
+    qint64 offsetMs = 0; ///< stable, in [0, jitterMs)
     bool paused = false;
     queue::JobSpec job;
     QString queue; ///< of the job; empty = not said
 
     /// {"id", "title", "cron" or "interval_ms", "zone", "misfire": "coalesce" | "skip" | "each", "misfire_cap",
     /// "overlap": "skip" | "queue-one", "jitter_ms", "paused", "job": {"type", "payload", "dedupe", "urgent",
-    /// "queue"}}.
-    /// Failures: invalid_request, invalid_cron, unknown_zone; details "field".
+    /// "queue"}}. Failures: invalid_request, invalid_cron, unknown_zone; details "field".
     static Result<Schedule> fromJson(const QJsonObject &json);
 };
 
-/// The fields that an operator may change; others are refused by name. A cron pattern replaces an interval and
-/// the other way round.
-Result<QJsonObject> withChange(QJsonObject schedule, const QJsonObject &change);
+/// The same with every field that fromJson() would fill in.
+QJsonObject withDefaults(QJsonObject schedule);
+
+/// Whether these are fields that an operator may change; null is for one that returns to what was declared.
+Result<> checkPatch(const QJsonObject &patch);
+
+/// A declaration with a change laid over it. A cron pattern replaces an interval and the other way round.
+QJsonObject withChange(QJsonObject schedule, const QJsonObject &change);
+
+/// A change with a further one laid over it.
+QJsonObject withPatch(QJsonObject change, const QJsonObject &patch);
 
 } // namespace tidekeeper::scheduler

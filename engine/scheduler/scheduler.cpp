@@ -2,6 +2,8 @@
 #include "scheduler/scheduler.h"
 
 #include "core/faultpoint.h"
+#include "queue/jobhistory.h"
+#include "scheduler/scheduleview.h"
 
 #include <QtCore/QJsonArray>
 #include <QtCore/QPointer>
@@ -14,133 +16,92 @@ namespace {
 
 /// Every wait is cut to this and computed anew, so that no step of a clock, suspend or far tick matters.
 constexpr qint64 longestWaitMs = 5'000;
+constexpr qint64 stuckMs = 3 * longestWaitMs;
 constexpr qint64 retryMs = 1'000;
+constexpr int watchMs = 10'000;
+constexpr int mostAttempts = 3; // against others who change the same schedule
 
 tl::unexpected<Error> notFound(const QString &id)
 {
     return fail(u"not_found"_s, u"There is no schedule \"%1\"."_s.arg(id), {{u"schedule"_s, id}});
 }
 
-Status unknownQueue(const QString &name, const QList<queue::JobQueue *> &queues)
-{
-    QStringList names;
-    for (const queue::JobQueue *queue : queues)
-        names.append(queue->name());
-    return Status::failure(u"invalid_request"_s,
-                           u"There is no queue \"%1\" for the job of a schedule; there are: %2."_s.arg(
-                               name, names.join(u", "_s)),
-                           {{u"field"_s, u"job.queue"_s}});
-}
-
 } // namespace
-
-struct Scheduler::Entry {
-    QJsonObject declared;
-    QJsonObject change;
-    Schedule schedule;
-    queue::JobQueue *queue;
-    queue::ScheduleState state; ///< as last known; its nominal time is what the next compare-and-set expects
-    qint64 afterMs = 0; ///< ticks after this nominal time are due; 0 = not leading yet
-    bool firing = false;
-};
 
 Scheduler::Scheduler(const Clock &clock, QList<queue::JobQueue *> queues, queue::LeaderLease &lease,
                      QObject *parent)
-    : QObject(parent), m_clock(clock), m_queues(std::move(queues)), m_lease(lease)
+    : QObject(parent), m_clock(clock), m_lease(lease), m_book(std::move(queues))
 {
     m_timer.setSingleShot(true);
+    m_watchTimer.setInterval(watchMs);
     connect(&m_timer, &QTimer::timeout, this, &Scheduler::look);
+    connect(&m_watchTimer, &QTimer::timeout, this, [this] { watch(); });
     connect(&m_lease, &queue::LeaderLease::acquired, this, [this](qint64 term) { lead(term); });
     connect(&m_lease, &queue::LeaderLease::lost, this, [this] { m_leadingTerm = 0; });
 }
 
-Scheduler::~Scheduler() = default;
-
 // Declaring and changing --------------------------------------------------------------------------------------
 
-Status Scheduler::declare(const QJsonObject &schedule)
+Status Scheduler::declare(const QJsonObject &schedule, const QString &plugin)
 {
-    return declare(schedule, m_queues.last());
-}
-
-Status Scheduler::declareOwn(const QJsonObject &schedule)
-{
-    return declare(schedule, m_queues.first());
-}
-
-Status Scheduler::declare(QJsonObject schedule, queue::JobQueue *standard)
-{
-    QJsonObject job = schedule[u"job"].toObject();
-    if (!job.isEmpty() && !job.contains(u"queue")) {
-        job.insert(u"queue"_s, standard->name());
-        schedule.insert(u"job"_s, job);
-    }
-    auto declared = Schedule::fromJson(schedule);
+    const Result<> declared = m_book.declare(schedule, plugin);
     if (!declared)
         return declared.error();
-    queue::JobQueue *queue = queueNamed(declared->queue);
-    if (!queue)
-        return unknownQueue(declared->queue, m_queues);
-    if (entry(declared->id))
-        return Status::failure(u"already_declared"_s,
-                               u"The schedule \"%1\" exists already."_s.arg(declared->id));
-
-    // A change that no longer fits the declaration is left aside rather than stopping the schedule.
-    const QString id = declared->id;
-    QJsonObject change = m_changes[id].toObject();
-    const auto merged = withChange(schedule, change);
-    auto effective = merged ? Schedule::fromJson(*merged) : Result<Schedule>(fail(merged.error()));
-    if (!effective)
-        change = {};
-    auto made = std::make_unique<Entry>(
-        Entry{schedule, change, effective ? std::move(*effective) : std::move(*declared), queue, {}});
-    m_entries.emplace(id, std::move(made));
     if (m_leadingTerm != 0)
         lead(m_leadingTerm); // reads the nominal time of the new one too
     return Status::success();
 }
 
-void Scheduler::restoreChanges(const QJsonObject &changes)
+void Scheduler::restore(const QJsonObject &changes, const QJsonObject &declarations)
 {
-    m_changes = changes;
-    for (const auto &[id, known] : m_entries) {
-        const QJsonObject change = changes[id].toObject();
-        const auto merged = withChange(known->declared, change);
-        auto effective = merged ? Schedule::fromJson(*merged) : Result<Schedule>(fail(merged.error()));
-        if (!effective)
-            continue;
-        known->change = change;
-        known->schedule = std::move(*effective);
-    }
-    wake();
+    const QStringList differ = m_book.restore(changes, declarations, m_clock.nowMs());
+    for (const QString &id : differ)
+        Q_EMIT changed(id);
+    if (!differ.isEmpty())
+        wake();
 }
 
-Result<> Scheduler::change(const QString &id, const QJsonObject &change)
+QCoro::Task<Result<>> Scheduler::change(QString id, QJsonObject patch, QString actor)
 {
-    Entry *known = entry(id);
+    const QPointer<Scheduler> alive(this);
+    Result<> kept;
+    for (int attempt = 0; alive && attempt < mostAttempts; ++attempt) {
+        const ScheduleBook::EntryPointer known = m_book.find(id);
+        if (!known)
+            co_return notFound(id);
+        const Result<QJsonObject> after = ScheduleBook::changed(*known, patch, m_clock.nowMs());
+        if (!after)
+            co_return fail(after.error());
+        if (!m_keeper) {
+            m_book.change(id, *after, m_clock.nowMs());
+            Q_EMIT changed(id);
+            wake();
+            co_return Result<>();
+        }
+        kept = co_await m_keeper->keepChange(id, known->stored, *after, actor);
+        if (kept || kept.error().code != u"setting_changed")
+            co_return kept;
+    }
+    co_return fail(u"conflict"_s,
+                   u"Others changed the schedule \"%1\" at the same time. Try again."_s.arg(id));
+}
+
+QCoro::Task<Result<>> Scheduler::forget(QString id, QString actor)
+{
+    const ScheduleBook::EntryPointer known = m_book.find(id);
     if (!known)
-        return notFound(id);
-    QJsonObject whole = known->change;
-    if (change.contains(u"cron"))
-        whole.remove(u"interval_ms"_s);
-    if (change.contains(u"interval_ms"))
-        whole.remove(u"cron"_s);
-    for (auto field = change.begin(); field != change.end(); ++field)
-        whole.insert(field.key(), *field);
-    const auto merged = withChange(known->declared, whole);
-    if (!merged)
-        return fail(merged.error());
-    auto effective = Schedule::fromJson(*merged);
-    if (!effective)
-        return fail(effective.error());
-    known->change = whole;
-    known->schedule = std::move(*effective);
-    if (known->afterMs != 0) // ticks of a pause, or of a rhythm that did not apply yet, were not missed
-        known->afterMs = std::max(known->afterMs, m_clock.nowMs() - known->schedule.offsetMs);
-    m_changes.insert(id, whole);
-    Q_EMIT changed(id, whole);
-    wake();
-    return {};
+        co_return notFound(id);
+    if (!known->orphaned || known->runsElsewhere(m_clock.nowMs()))
+        co_return fail(
+            u"schedule_declared"_s,
+            u"The schedule \"%1\" is declared by %2, which runs: it can be paused, not forgotten."_s.arg(
+                id, known->plugin.isEmpty() ? u"the engine"_s : u"the plugin \"%1\""_s.arg(known->plugin)));
+    if (m_keeper) {
+        const Result<> forgotten = co_await m_keeper->forget(id, actor);
+        co_return forgotten;
+    }
+    m_book.forget(id);
+    co_return Result<>();
 }
 
 // Firing ------------------------------------------------------------------------------------------------------
@@ -148,6 +109,8 @@ Result<> Scheduler::change(const QString &id, const QJsonObject &change)
 void Scheduler::start()
 {
     m_running = true;
+    m_leaderSeenMs = m_clock.monotonicMs();
+    m_watchTimer.start();
     if (m_lease.isHeld())
         lead(m_lease.term());
     look();
@@ -158,25 +121,15 @@ void Scheduler::stop()
     m_running = false;
     m_leadingTerm = 0;
     m_timer.stop();
+    m_watchTimer.stop();
 }
 
 /// A new leader first makes every queue refuse older terms, then reads where the schedules stand.
 QCoro::Task<> Scheduler::lead(qint64 term)
 {
     const QPointer<Scheduler> alive(this);
-    const QList<queue::JobQueue *> queues = m_queues;
-    bool known = true;
-    for (qsizetype i = 0; known && i < queues.size(); ++i) {
-        const Result<> fenced = co_await queues[i]->fence(m_lease.name(), term);
-        if (!alive || m_lease.term() != term)
-            co_return;
-        if (!fenced && fenced.error().code == u"stale_term") {
-            m_lease.outbid(fenced.error().details[u"term"].toInteger());
-            co_return;
-        }
-        known = fenced.has_value();
-    }
-    if (known)
+    bool known = co_await fence(term);
+    if (alive && known)
         known = co_await refreshStates();
     if (!alive || m_lease.term() != term || !m_running)
         co_return;
@@ -184,12 +137,24 @@ QCoro::Task<> Scheduler::lead(qint64 term)
         QTimer::singleShot(retryMs, this, [this, term] { lead(term); });
         co_return;
     }
-    for (const auto &[id, schedule] : m_entries) {
-        if (schedule->afterMs == 0 || m_leadingTerm != term)
-            schedule->afterMs = schedule->state.nominalMs != 0 ? schedule->state.nominalMs : m_clock.nowMs();
-    }
     m_leadingTerm = term;
     look();
+}
+
+QCoro::Task<bool> Scheduler::fence(qint64 term)
+{
+    const QPointer<Scheduler> alive(this);
+    const QList<queue::JobQueue *> queues = m_book.queues();
+    for (queue::JobQueue *queue : queues) {
+        const Result<> fenced = co_await queue->fence(m_lease.name(), term);
+        if (!alive || m_lease.term() != term)
+            co_return false;
+        if (!fenced && fenced.error().code == u"stale_term")
+            m_lease.outbid(fenced.error().details[u"term"].toInteger());
+        if (!fenced)
+            co_return false;
+    }
+    co_return true;
 }
 
 void Scheduler::wake()
@@ -202,25 +167,37 @@ void Scheduler::look()
 {
     ++m_looks;
     m_lastLookMs = m_clock.monotonicMs();
+    if (m_lease.isAnyoneHolding())
+        m_leaderSeenMs = m_lastLookMs;
+    m_timer.stop();
     const qint64 now = m_clock.nowMs();
     qint64 wait = longestWaitMs;
-    const bool leading = m_leadingTerm != 0 && m_lease.term() == m_leadingTerm;
-    for (const auto &[id, known] : m_entries) {
+    for (const auto &[id, known] : m_book.entries()) {
         const Schedule &schedule = known->schedule;
-        if (!leading || schedule.paused || known->firing || known->afterMs == 0)
+        if (!isLeading() || schedule.paused || known->orphaned || known->firing || known->afterMs == 0)
             continue;
-        const auto plan = core::planTicks(schedule.trigger, schedule.misfire, schedule.misfireCap,
-                                          known->afterMs, now - schedule.offsetMs);
+        const qint64 at = now - schedule.offsetMs;
+        known->afterMs = core::countedFromMs(schedule.trigger, known->afterMs, at);
+        const auto plan =
+            core::planTicks(schedule.trigger, schedule.misfire, schedule.misfireCap, known->afterMs, at);
         if (!plan.fires.isEmpty() || plan.passedOverMs != 0)
-            fire(known.get(), plan);
-        else if (const auto next = schedule.trigger.next(now - schedule.offsetMs))
-            wait = std::min(wait, *next + schedule.offsetMs - now);
+            fire(known, plan); // looks again when it ends
+        else if (const auto next = schedule.trigger.next(at))
+            wait = std::min(wait, *next - at);
     }
-    if (m_running)
-        m_timer.start(static_cast<int>(std::max<qint64>(wait, 1)));
+    if (isLeading())
+        judge();
+    lookIn(wait);
 }
 
-QCoro::Task<> Scheduler::fire(Entry *known, core::TickPlan plan)
+/// Only ever sooner: what one schedule waits for delays no other.
+void Scheduler::lookIn(qint64 ms)
+{
+    if (m_running && (!m_timer.isActive() || m_timer.remainingTime() > ms))
+        m_timer.start(static_cast<int>(std::max<qint64>(ms, 1)));
+}
+
+QCoro::Task<> Scheduler::fire(ScheduleBook::EntryPointer known, core::TickPlan plan)
 {
     const QPointer<Scheduler> alive(this);
     known->firing = true;
@@ -229,25 +206,28 @@ QCoro::Task<> Scheduler::fire(Entry *known, core::TickPlan plan)
         done = co_await fireOne(known, plan.passedOverMs, false);
     for (qsizetype i = 0; alive && done && i < plan.fires.size(); ++i)
         done = co_await fireOne(known, plan.fires[i], true);
-    if (!alive)
-        co_return;
     known->firing = false;
-    if (m_running)
-        m_timer.start(static_cast<int>(done ? 1 : retryMs));
+    if (alive)
+        lookIn(done ? 1 : retryMs);
 }
 
 /// False when the rest of the plan has lost its ground: it is made anew.
-QCoro::Task<bool> Scheduler::fireOne(Entry *known, qint64 nominalMs, bool runs)
+QCoro::Task<bool> Scheduler::fireOne(ScheduleBook::EntryPointer known, qint64 nominalMs, bool runs)
 {
     const QPointer<Scheduler> alive(this);
     const QString id = known->schedule.id;
-    queue::Fire fire{
-        id, known->state.nominalMs, nominalMs, m_lease.name(), m_leadingTerm, known->schedule.queueOne};
+    queue::Fire fire{.schedule = id,
+                     .expectedNominalMs = known->state.nominalMs,
+                     .nominalMs = nominalMs,
+                     .leaseName = m_lease.name(),
+                     .term = m_leadingTerm,
+                     .queueOne = known->schedule.queueOne,
+                     .passedOver = !runs};
     std::optional<queue::JobSpec> job;
-    if (runs)
+    if (runs) {
         job = known->schedule.job;
-    if (job)
         job->payload.insert(u"nominal_ms"_s, nominalMs);
+    }
     TIDEKEEPER_FAULT_POINT("scheduler.fire");
     const Result<queue::FireResult> result = co_await known->queue->fire(std::move(fire), std::move(job));
     TIDEKEEPER_FAULT_POINT("scheduler.fired");
@@ -266,54 +246,76 @@ QCoro::Task<bool> Scheduler::fireOne(Entry *known, qint64 nominalMs, bool runs)
     known->state.firedAt = m_clock.nowMs();
     known->state.result = result->result;
     known->state.job = result->job;
+    known->state.active = true;
     Q_EMIT fired(id, nominalMs, known->state.result);
     co_return true;
 }
 
-// Asked for by hand -------------------------------------------------------------------------------------------
-
 QCoro::Task<Result<QJsonObject>> Scheduler::run(QString id)
 {
-    Entry *known = entry(id);
+    const ScheduleBook::EntryPointer known = m_book.find(id);
     if (!known)
         co_return notFound(id);
+    if (known->orphaned)
+        co_return fail(
+            u"schedule_orphaned"_s,
+            u"The plugin \"%1\", which declares the schedule \"%2\", does not run in this engine."_s.arg(
+                known->plugin, id));
     queue::JobSpec job = known->schedule.job;
     job.urgent = true;
+    job.schedule = id; // its end is recorded as a run by hand
     const Result<queue::EnqueueResult> result = co_await known->queue->enqueue(std::move(job));
     if (!result)
         co_return fail(result.error());
-    co_return QJsonObject{{u"job"_s, result->job}, {u"result"_s, result->result}};
+    co_return QJsonObject{
+        {u"job"_s, result->job}, {u"result"_s, result->result}, {u"text"_s, sentenceOfRun(result->result)}};
 }
 
-void Scheduler::runNow(const QString &scheduleId, Reply *reply)
+// Watching ----------------------------------------------------------------------------------------------------
+
+QCoro::Task<> Scheduler::watch()
 {
-    run(scheduleId).then([reply](const Result<QJsonObject> &result) {
-        reply->finish(result ? Status::success() : result.error(), result.value_or(QJsonObject()));
-    });
+    const QPointer<Scheduler> alive(this);
+    if (!isLeading())
+        co_await refreshStates();
+    if (alive)
+        judge();
+}
+
+/// Without Redis by what was known last: then nothing fires that this engine could know of.
+void Scheduler::judge()
+{
+    for (const auto &[id, known] : m_book.entries())
+        judge(*known);
+}
+
+void Scheduler::judge(Entry &known)
+{
+    const Schedule &schedule = known.schedule;
+    const qint64 now = m_clock.nowMs();
+    std::optional<qint64> due;
+    if (!schedule.paused && !known.orphaned && known.afterMs != 0) {
+        known.afterMs = core::countedFromMs(schedule.trigger, known.afterMs, now - schedule.offsetMs);
+        due = schedule.trigger.next(known.afterMs);
+    }
+    if (due)
+        *due += schedule.offsetMs;
+    const Watchdog::News news = m_watchdog.see(schedule.id, due, now, m_clock.monotonicMs());
+    if (news == Watchdog::News::Overdue)
+        Q_EMIT overdue(schedule.id, *due);
+    else if (news == Watchdog::News::Recovered)
+        Q_EMIT recovered(schedule.id);
 }
 
 // Looking at it -----------------------------------------------------------------------------------------------
 
-Scheduler::Entry *Scheduler::entry(const QString &id) const
-{
-    const auto found = m_entries.find(id);
-    return found == m_entries.end() ? nullptr : found->second.get();
-}
-
-queue::JobQueue *Scheduler::queueNamed(const QString &name) const
-{
-    const auto found = std::find_if(m_queues.begin(), m_queues.end(),
-                                    [&](const queue::JobQueue *queue) { return queue->name() == name; });
-    return found == m_queues.end() ? nullptr : *found;
-}
-
 QCoro::Task<bool> Scheduler::refreshStates()
 {
     const QPointer<Scheduler> alive(this);
-    const QList<queue::JobQueue *> queues = m_queues;
+    const QList<queue::JobQueue *> queues = m_book.queues();
     for (queue::JobQueue *queue : queues) {
         QStringList ids;
-        for (const auto &[id, known] : m_entries) {
+        for (const auto &[id, known] : m_book.entries()) {
             if (known->queue == queue)
                 ids.append(id);
         }
@@ -323,60 +325,56 @@ QCoro::Task<bool> Scheduler::refreshStates()
         if (!alive || !states)
             co_return false;
         for (qsizetype i = 0; i < ids.size(); ++i) {
-            Entry *known = entry(ids[i]);
-            if (!known->firing) // its own answer is under way and newer
-                known->state = states->at(i);
+            const ScheduleBook::EntryPointer known = m_book.find(ids[i]);
+            if (known && known->queue == queue)
+                known->take(states->at(i), m_clock.nowMs());
         }
     }
     co_return true;
 }
 
-qint64 Scheduler::nextFireMs(const Entry &known) const
-{
-    const auto next = known.schedule.trigger.next(m_clock.nowMs() - known.schedule.offsetMs);
-    return next && !known.schedule.paused ? *next + known.schedule.offsetMs : 0;
-}
-
-QJsonObject Scheduler::view(const Entry &known) const
-{
-    QJsonObject view = *withChange(known.declared, known.change);
-    view.insert(u"title"_s, known.schedule.title);
-    view.insert(u"paused"_s, known.schedule.paused);
-    view.insert(u"changed"_s, !known.change.isEmpty());
-    view.insert(u"next_at"_s, nextFireMs(known));
-    view.insert(u"last_nominal_at"_s, known.state.nominalMs);
-    view.insert(u"last_at"_s, known.state.firedAt);
-    view.insert(u"last_result"_s, known.state.result);
-    view.insert(u"last_job"_s, known.state.job);
-    return view;
-}
-
 QCoro::Task<QJsonObject> Scheduler::list()
 {
+    const QPointer<Scheduler> alive(this);
     co_await refreshStates();
     QJsonArray schedules;
-    for (const auto &[id, known] : m_entries)
-        schedules.append(view(*known));
+    if (alive) {
+        for (const auto &[id, known] : m_book.entries())
+            schedules.append(viewOf(*known, m_clock.nowMs(), m_watchdog.overdueSinceMs(id)));
+    }
     co_return QJsonObject{{u"schedules"_s, schedules}};
 }
 
 QCoro::Task<Result<QJsonObject>> Scheduler::find(QString id)
 {
+    const QPointer<Scheduler> alive(this);
     co_await refreshStates();
-    const Entry *known = entry(id);
+    const ScheduleBook::EntryPointer known = alive ? m_book.find(id) : nullptr;
     if (!known)
         co_return notFound(id);
-    co_return view(*known);
+    co_return viewOf(*known, m_clock.nowMs(), m_watchdog.overdueSinceMs(id));
+}
+
+QCoro::Task<Result<QJsonObject>> Scheduler::runs(QString id, int limit, QString cursor)
+{
+    const ScheduleBook::EntryPointer known = m_book.find(id);
+    if (!known)
+        co_return notFound(id);
+    queue::JobHistory history(known->queue->name(), known->queue->library());
+    const Result<QJsonObject> runs = co_await history.runs(id, limit, cursor);
+    co_return runs;
 }
 
 Result<QList<qint64>> Scheduler::next(const QString &id, int n) const
 {
-    const Entry *known = entry(id);
+    const ScheduleBook::EntryPointer known = m_book.find(id);
     if (!known)
         return notFound(id);
     if (n < 1 || n > 1'000)
         return fail(u"invalid_request"_s, u"n must be from 1 to 1,000."_s, {{u"field"_s, u"n"_s}});
     QList<qint64> fires;
+    if (known->orphaned)
+        return fires;
     const qint64 offset = known->schedule.offsetMs;
     auto tick = known->schedule.trigger.next(m_clock.nowMs() - offset);
     for (; tick && fires.size() < n; tick = known->schedule.trigger.next(*tick))
@@ -387,19 +385,24 @@ Result<QList<qint64>> Scheduler::next(const QString &id, int n) const
 QJsonObject Scheduler::health() const
 {
     QJsonArray overdue;
-    const qint64 now = m_clock.nowMs();
-    for (const auto &[id, known] : m_entries) {
-        const auto due = known->schedule.trigger.next(known->afterMs);
-        const bool isLate = due && now - known->schedule.offsetMs - *due > core::punctualMs;
-        if (m_leadingTerm != 0 && known->afterMs != 0 && !known->schedule.paused && isLate)
+    QJsonArray orphaned;
+    for (const auto &[id, known] : m_book.entries()) {
+        if (m_watchdog.overdueSinceMs(id) != 0)
             overdue.append(id);
+        if (known->orphaned && !known->runsElsewhere(m_clock.nowMs()))
+            orphaned.append(id);
     }
+    const qint64 now = m_clock.monotonicMs();
+    const bool isLeaderMissing = !m_lease.isAnyoneHolding() && now - m_leaderSeenMs > 2 * m_lease.ttlMs();
     return {{u"leader"_s, m_lease.isHeld()},
-            {u"ready"_s, m_leadingTerm != 0 && m_lease.term() == m_leadingTerm},
-            {u"looks"_s, m_looks},
+            {u"ready"_s, isLeading()},
             {u"term"_s, m_lease.term()},
-            {u"last_look_ms_ago"_s, m_clock.monotonicMs() - m_lastLookMs},
-            {u"overdue"_s, overdue}};
+            {u"no_leader"_s, m_running && isLeaderMissing},
+            {u"looks"_s, m_looks},
+            {u"last_look_ms_ago"_s, now - m_lastLookMs},
+            {u"stuck"_s, m_running && now - m_lastLookMs > stuckMs},
+            {u"overdue"_s, overdue},
+            {u"orphaned"_s, orphaned}};
 }
 
 } // namespace tidekeeper::scheduler

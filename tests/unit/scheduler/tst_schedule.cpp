@@ -16,8 +16,10 @@ private Q_SLOTS:
     void defaults();
     void refused_data();
     void refused();
-    void changes_data();
-    void changes();
+    void refusalsSayWhatToWrite_data();
+    void refusalsSayWhatToWrite();
+    void patches_data();
+    void patches();
 };
 
 namespace {
@@ -83,6 +85,13 @@ void TestSchedule::refused_data()
     row("jitter", R"({"id": "s", "interval_ms": 60000, "jitter_ms": 86400001})", "invalid_request",
         "jitter_ms");
     row("job", R"({"id": "s", "interval_ms": 60000, "job": {"payload": {}}})", "invalid_request", "job");
+    row("job's field", R"({"id": "s", "interval_ms": 60000, "job": {"type": "t", "queu": "x"}})",
+        "invalid_request", "job.queu");
+    row("job's urgency", R"({"id": "s", "interval_ms": 60000, "job": {"type": "t", "urgent": 1}})",
+        "invalid_request", "job.urgent");
+    row("address as id", R"({"id": "kim@example.com", "interval_ms": 60000})", "invalid_request", "id");
+    row("path as id", R"({"id": "a/b", "interval_ms": 60000})", "invalid_request", "id");
+    row("too seldom", R"({"id": "s", "interval_ms": 31622400001})", "invalid_request", "interval_ms");
     row("no job", R"({"id": "s", "interval_ms": 60000})", "invalid_request", "job");
     row("unknown", R"({"id": "s", "interval_ms": 60000, "crn": "x"})", "invalid_request", "crn");
 }
@@ -98,29 +107,64 @@ void TestSchedule::refused()
     QCOMPARE(result.error().details[u"field"].toString(), field);
 }
 
-void TestSchedule::changes_data()
+void TestSchedule::refusalsSayWhatToWrite_data()
 {
-    QTest::addColumn<QJsonObject>("change");
-    QTest::addColumn<QJsonObject>("result"); // empty: refused
-    QTest::newRow("pause") << json(R"({"paused": true})")
-                           << json(R"({"id": "s", "interval_ms": 60000, "title": "T", "paused": true})");
-    QTest::newRow("cron for interval")
-        << json(R"({"cron": "@daily", "zone": "UTC"})")
-        << json(R"({"id": "s", "cron": "@daily", "zone": "UTC", "title": "T"})");
-    QTest::newRow("interval") << json(R"({"interval_ms": 1000})")
-                              << json(R"({"id": "s", "interval_ms": 1000, "title": "T"})");
-    QTest::newRow("id") << json(R"({"id": "x"})") << QJsonObject();
-    QTest::newRow("job") << json(R"({"job": {}})") << QJsonObject();
+    QTest::addColumn<QJsonObject>("schedule");
+    QTest::addColumn<QString>("words");
+    const auto row = [](const char *text, const char *words) {
+        QTest::newRow(words) << json(text) << QString::fromLatin1(words);
+    };
+    row(R"({"id": "s", "interval_ms": 60000, "overlap": "queue_one"})", "Did you mean \"queue-one\"?");
+    row(R"({"id": "s", "interval_ms": 60000, "misfire": "coalesc"})", "Did you mean \"coalesce\"?");
+    row(R"({"id": "s", "interval": 60000})", "Did you mean \"interval_ms\"?");
+    row(R"({"id": "s", "interval_ms": 999})", "from 1 second to 366 days");
+    row(R"({"id": "s", "interval_ms": 60000, "misfire_cap": 1001})", "from 1 to 1000");
+    row(R"({"id": "s", "interval_ms": 60000, "jitter_ms": true})", "a whole number, 0 or more");
+    row(R"({"id": "s", "interval_ms": 60000, "paused": "yes"})", "true or false");
 }
 
-void TestSchedule::changes()
+void TestSchedule::refusalsSayWhatToWrite()
+{
+    QFETCH(QJsonObject, schedule);
+    QFETCH(QString, words);
+    schedule.insert(u"job"_s, QJsonObject{{u"type"_s, u"t"_s}});
+    const auto result = Schedule::fromJson(schedule);
+    QVERIFY(!result);
+    QVERIFY2(result.error().text.contains(words), qPrintable(result.error().text));
+}
+
+void TestSchedule::patches_data()
+{
+    QTest::addColumn<QJsonObject>("change"); // before
+    QTest::addColumn<QJsonObject>("patch");
+    QTest::addColumn<QJsonObject>("result"); // the schedule after; empty: refused
+    const auto row = [](const char *name, const char *change, const char *patch, const char *result) {
+        QTest::newRow(name) << json(change) << json(patch) << json(result);
+    };
+    row("pause", "{}", R"({"paused": true})", R"({"id": "s", "interval_ms": 60000, "paused": true})");
+    row("cron for interval", "{}", R"({"cron": "@daily", "zone": "UTC"})",
+        R"({"id": "s", "cron": "@daily", "zone": "UTC"})");
+    row("interval", "{}", R"({"interval_ms": 1000})", R"({"id": "s", "interval_ms": 1000})");
+    row("interval for a cron that was set", R"({"cron": "@daily", "paused": true})",
+        R"({"interval_ms": 5000})", R"({"id": "s", "interval_ms": 5000, "paused": true})");
+    row("back to what was declared", R"({"cron": "@daily", "paused": true})", R"({"cron": null})",
+        R"({"id": "s", "interval_ms": 60000, "paused": true})");
+    row("id", "{}", R"({"id": "x"})", "{}");
+    row("job", "{}", R"({"job": {}})", "{}");
+    row("title", "{}", R"({"title": "x"})", "{}");
+    row("unknown", "{}", R"({"crn": "x"})", "{}");
+    row("unknown null", "{}", R"({"crn": null})", "{}");
+    row("wrong type", "{}", R"({"paused": 1})", "{}");
+}
+
+void TestSchedule::patches()
 {
     QFETCH(QJsonObject, change);
+    QFETCH(QJsonObject, patch);
     QFETCH(QJsonObject, result);
-    const auto changed = withChange(json(R"({"id": "s", "interval_ms": 60000, "title": "T"})"), change);
-    QCOMPARE(changed.has_value(), !result.isEmpty());
-    if (changed)
-        QCOMPARE(*changed, result);
+    QCOMPARE(checkPatch(patch).has_value(), !result.isEmpty());
+    if (!result.isEmpty())
+        QCOMPARE(withChange(json(R"({"id": "s", "interval_ms": 60000})"), withPatch(change, patch)), result);
 }
 
 QTEST_GUILESS_MAIN(TestSchedule)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "queue/leases.h"
-#include "queueredis.h"
-#include "scheduler/scheduler.h"
+#include "schedulerside.h"
 #include "support/fakeclock.h"
 
 #include <QtCore/QJsonArray>
@@ -18,33 +16,7 @@ namespace {
 constexpr qint64 minute = 60'000;
 constexpr qint64 start = 1'800'000'000'000; // a whole minute
 
-/// One engine's part: its own connection, lease and scheduler.
-struct Engine {
-    redis::RedisConnection connection;
-    redis::FunctionLibrary queueLibrary;
-    redis::FunctionLibrary leaseLibrary;
-    queue::Leases leases;
-    queue::JobQueue jobs;
-    queue::LeaderLease lease;
-    scheduler::Scheduler scheduler;
-
-    Engine(QueueRedis &redis, const Clock &clock, int ttlMs = 60'000)
-        : connection(redis.endpoint(), {.commandTimeoutMs = 5'000}),
-          queueLibrary(connection, "tidekeeper_queue", queue::libraryCode()),
-          leaseLibrary(connection, "tidekeeper_lease", redis::FunctionLibrary::embedded(u"lease.lua"_s)),
-          leases(leaseLibrary), jobs(u"test"_s, queueLibrary), lease(leases, {u"scheduler"_s, ttlMs, 20}),
-          scheduler(clock, {&jobs}, lease)
-    {
-        connection.open();
-        QCoro::waitFor(connection.waitReady(5'000));
-    }
-
-    void run()
-    {
-        lease.start();
-        scheduler.start();
-    }
-};
+using Engine = SchedulerSide;
 
 QJsonObject everyMinute(const QJsonObject &more = {})
 {
@@ -84,6 +56,10 @@ private Q_SLOTS:
     void threeEnginesHundredTicks();
 
 private:
+    static Result<> change(Engine &engine, QString id, QJsonObject patch)
+    {
+        return QCoro::waitFor(engine.scheduler.change(id, patch, u"tests"_s));
+    }
     /// Waits until the scheduler has read where its schedules stand.
     void lead(Engine &engine)
     {
@@ -209,33 +185,32 @@ void TestScheduler::pauseAndResume()
     lead(engine);
     QSignalSpy fired(&engine.scheduler, &scheduler::Scheduler::fired);
     QSignalSpy changed(&engine.scheduler, &scheduler::Scheduler::changed);
-    QVERIFY(engine.scheduler.change(u"s"_s, {{u"paused"_s, true}}));
+    QVERIFY(change(engine, u"s"_s, {{u"paused"_s, true}}));
     QCOMPARE(changed.size(), 1);
     tick(engine, 10 * minute);
     QCOMPARE(fired.size(), 0);
     QCOMPARE((*QCoro::waitFor(engine.scheduler.find(u"s"_s)))[u"next_at"].toInteger(), 0);
-    QVERIFY(engine.scheduler.change(u"s"_s, {{u"paused"_s, false}}));
+    QVERIFY(change(engine, u"s"_s, {{u"paused"_s, false}}));
     QTest::qWait(50);
     QCOMPARE(fired.size(), 0); // what fell into the pause was not missed
     tick(engine, minute);
     QTRY_COMPARE(fired.size(), 1);
-    QCOMPARE(engine.scheduler.change(u"s"_s, {{u"cron"_s, u"0 0 30 2 *"_s}}).error().code, u"invalid_cron"_s);
-    QCOMPARE(engine.scheduler.change(u"nobody"_s, {}).error().code, u"not_found"_s);
+    QCOMPARE(change(engine, u"s"_s, {{u"cron"_s, u"0 0 30 2 *"_s}}).error().code, u"invalid_cron"_s);
+    QCOMPARE(change(engine, u"nobody"_s, {}).error().code, u"not_found"_s);
 }
 
 void TestScheduler::changeSurvivesRestart()
 {
-    QJsonObject saved;
+    MemoryKeeper keeper;
     {
         Engine engine(m_redis, *m_clock);
+        keeper.serve(engine.scheduler);
         QVERIFY(engine.scheduler.declare(everyMinute()).ok());
-        QObject::connect(&engine.scheduler, &scheduler::Scheduler::changed, this,
-                         [&](const QString &id, const QJsonObject &change) { saved.insert(id, change); });
-        QVERIFY(engine.scheduler.change(u"s"_s, {{u"cron"_s, u"@daily"_s}, {u"zone"_s, u"Asia/Seoul"_s}}));
-        QVERIFY(engine.scheduler.change(u"s"_s, {{u"paused"_s, true}}));
+        QVERIFY(change(engine, u"s"_s, {{u"cron"_s, u"@daily"_s}, {u"zone"_s, u"Asia/Seoul"_s}}));
+        QVERIFY(change(engine, u"s"_s, {{u"paused"_s, true}}));
     }
     Engine engine(m_redis, *m_clock);
-    engine.scheduler.restoreChanges(saved);
+    keeper.serve(engine.scheduler);
     QVERIFY(engine.scheduler.declare(everyMinute()).ok()); // the plugin declares what it always does
     const QJsonObject schedule = *QCoro::waitFor(engine.scheduler.find(u"s"_s));
     QCOMPARE(schedule[u"cron"].toString(), u"@daily"_s);
@@ -277,7 +252,7 @@ void TestScheduler::jitterDelaysTheSameEachTime()
 void TestScheduler::oneBadScheduleStopsNoOther()
 {
     Engine engine(m_redis, *m_clock);
-    engine.scheduler.restoreChanges({{u"s"_s, QJsonObject{{u"cron"_s, u"no cron"_s}}}});
+    engine.scheduler.restore({{u"s"_s, QJsonObject{{u"cron"_s, u"no cron"_s}}}}, {});
     QVERIFY(engine.scheduler.declare(everyMinute()).ok()); // a stored change that no longer fits
     QVERIFY(!engine.scheduler.declare({{u"id"_s, u"bad"_s}, {u"cron"_s, u"61 * * * *"_s}}).ok());
     QVERIFY(engine.scheduler.declare(everyMinute({{u"id"_s, u"t"_s}})).ok());
