@@ -2,7 +2,6 @@
 #include "queue/worker.h"
 
 #include "core/faultpoint.h"
-#include "core/faultpoint.h"
 #include "queue/queuecall.h"
 
 #include <QtCore/QJsonDocument>

@@ -3,7 +3,6 @@
 #include "queue/worker.h"
 
 #include "core/faultpoint.h"
-#include "core/faultpoint.h"
 #include "core/retry.h"
 #include "queue/queuecall.h"
 
