@@ -135,7 +135,6 @@ void Worker::takeTurn()
     ++m_turns;
     m_asked += turn.take;
     m_promised += turn.begin;
-    TIDEKEEPER_FAULT_POINT("queue.turn");
     const QPointer<Worker> self(this);
     m_library.call(
         "tidekeeper_turn_v1", {m_prefix}, turn.arguments(m_consumer, m_options.leaseMs, m_options.maxStarts),
@@ -243,7 +242,6 @@ void Worker::onTaken(const TurnAnswer &answer)
     if (!answer.stalled.isEmpty())
         Q_EMIT jobsStalled(answer.stalled);
     for (TurnAnswer::Taken taken : answer.taken) {
-        TIDEKEEPER_FAULT_POINT("queue.taken");
         TIDEKEEPER_FAULT_POINT("queue.taken");
         if (!parse(taken))
             continue;

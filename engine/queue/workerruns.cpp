@@ -89,9 +89,7 @@ QCoro::Task<> Worker::run(Run run)
     const QPointer<Worker> alive(this);
     const Job job = run.job;
     TIDEKEEPER_FAULT_POINT("queue.started");
-    TIDEKEEPER_FAULT_POINT("queue.started");
     JobOutcome outcome = co_await outcomeOf(job);
-    TIDEKEEPER_FAULT_POINT("queue.worked");
     if (!alive || !m_running.contains(job.owner)) // given back, or let go, while it ran
         co_return;
     TIDEKEEPER_FAULT_POINT("queue.worked");
@@ -153,7 +151,6 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
     TIDEKEEPER_FAULT_POINT("queue.end.sent");
     const Result<redis::Value> reply = co_await endCall(function, arguments);
     TIDEKEEPER_FAULT_POINT("queue.ended");
-    TIDEKEEPER_FAULT_POINT("queue.ended");
     if (!alive)
         co_return;
     const bool counted = reply && reply->toInteger() == 1;
@@ -173,7 +170,6 @@ QCoro::Task<> Worker::endAlone(Done done)
 
 void Worker::onEnded(const Done &done, bool isOurs)
 {
-    TIDEKEEPER_FAULT_POINT("queue.acked");
     TIDEKEEPER_FAULT_POINT("queue.ended");
     --m_ending;
     if (m_heartbeat)
