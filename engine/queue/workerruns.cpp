@@ -148,7 +148,6 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
     } else {
         arguments << QByteArray::number(std::max<qint64>(outcome.afterMs, 0));
     }
-    TIDEKEEPER_FAULT_POINT("queue.end.sent");
     const Result<redis::Value> reply = co_await endCall(function, arguments);
     TIDEKEEPER_FAULT_POINT("queue.ended");
     if (!alive)
