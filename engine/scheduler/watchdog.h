@@ -19,7 +19,6 @@ public:
 
     /// dueMs: when the schedule's next tick was or is to be fired, jitter included; nothing while it is not to fire.
     News see(const QString &id, std::optional<qint64> dueMs, qint64 nowMs, qint64 monotonicMs);
-    void forget(const QString &id) { m_pending.remove(id); }
 
     qint64 overdueSinceMs(const QString &id) const; ///< when its tick was due; 0 = not overdue
 

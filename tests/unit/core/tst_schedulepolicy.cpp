@@ -24,6 +24,8 @@ class TestSchedulePolicy : public QObject {
 private Q_SLOTS:
     void plan_data();
     void plan();
+    void clockThatWasAhead_data();
+    void clockThatWasAhead();
     void lastEqualsWalking();
     void longAbsenceIsCheap();
     void intervalsAreCountedFromTheEpoch();
@@ -70,6 +72,33 @@ void TestSchedulePolicy::plan()
         QCOMPARE(relative, fires);
         QCOMPARE(plan.passedOverMs == 0 ? 0 : plan.passedOverMs - base, passedOver);
     }
+}
+
+void TestSchedulePolicy::clockThatWasAhead_data()
+{
+    QTest::addColumn<qint64>("interval");
+    QTest::addColumn<qint64>("after"); // of the clock, ms after a tick
+    QTest::addColumn<qint64>("now");
+    QTest::addColumn<qint64>("from");
+    const auto row = [](const char *name, qint64 interval, qint64 after, qint64 now, qint64 from) {
+        QTest::newRow(name) << interval << after << now << from;
+    };
+    row("in order", minute, 0, 5 * minute, 0);
+    row("fired just now", minute, minute, minute, minute);
+    row("another engine's clock is 5 ms behind", minute, minute, minute - 5, minute);
+    row("an hour back", minute, 60 * minute, 5, 5); // quartznet/quartznet#1490
+    row("an hour back, daily: the tick is not run again", day, day, day - 60 * minute, day);
+    row("thirty years back", day, 11'000 * day, 7, 7);
+}
+
+void TestSchedulePolicy::clockThatWasAhead()
+{
+    QFETCH(qint64, interval);
+    QFETCH(qint64, after);
+    QFETCH(qint64, now);
+    QFETCH(qint64, from);
+    constexpr qint64 base = 20'833LL * day; // a whole day
+    QCOMPARE(countedFromMs(*Trigger::interval(interval), base + after, base + now) - base, from);
 }
 
 void TestSchedulePolicy::lastEqualsWalking()

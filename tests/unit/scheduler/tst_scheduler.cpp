@@ -43,14 +43,11 @@ private Q_SLOTS:
     void firesEachTickOnce();
     void missedTicks_data();
     void missedTicks();
-    void clockSteps();
     void overlapSkip();
     void pauseAndResume();
     void changeSurvivesRestart();
     void runNow();
-    void jitterDelaysTheSameEachTime();
     void oneBadScheduleStopsNoOther();
-    void farTicksDoNotSpin();
     void staleLeaderFiresNothing();
     void lostAnswerIsNotFiredAgain();
     void threeEnginesHundredTicks();
@@ -140,25 +137,6 @@ void TestScheduler::missedTicks()
     QCOMPARE(fired.last().at(1).toLongLong(), start + 12 * minute);
 }
 
-void TestScheduler::clockSteps()
-{
-    // quartznet/quartznet#1490, Metaswitch/chronos#85
-    Engine engine(m_redis, *m_clock);
-    QVERIFY(engine.scheduler.declare(everyMinute()).ok());
-    lead(engine);
-    QSignalSpy fired(&engine.scheduler, &scheduler::Scheduler::fired);
-    tick(engine, minute);
-    QTRY_COMPARE(fired.size(), 1);
-    m_clock->step(86'400'000); // a day forward: one coalesced fire
-    engine.scheduler.wake();
-    QTRY_COMPARE(fired.size(), 2);
-    m_clock->step(30LL * 366 * 86'400'000); // thirty years
-    engine.scheduler.wake();
-    QTRY_COMPARE(fired.size(), 3);
-    QTest::qWait(50);
-    QCOMPARE(fired.size(), 3);
-}
-
 void TestScheduler::overlapSkip()
 {
     // huginn/huginn#3715: stopped workers do not pile up copies.
@@ -231,24 +209,6 @@ void TestScheduler::runNow()
     QCOMPARE(QCoro::waitFor(engine.scheduler.run(u"nobody"_s)).error().code, u"not_found"_s);
 }
 
-void TestScheduler::jitterDelaysTheSameEachTime()
-{
-    const qint64 offset = core::stableOffsetMs(u"s"_s, 30'000);
-    QVERIFY(offset > 100);
-    Engine engine(m_redis, *m_clock);
-    QVERIFY(engine.scheduler.declare(everyMinute({{u"jitter_ms"_s, 30'000}})).ok());
-    QCOMPARE(*engine.scheduler.next(u"s"_s, 3),
-             (QList<qint64>{start + offset, start + minute + offset, start + 2 * minute + offset}));
-    lead(engine);
-    QSignalSpy fired(&engine.scheduler, &scheduler::Scheduler::fired);
-    tick(engine, minute + offset - 2);
-    QTest::qWait(30);
-    const qsizetype before = fired.size();
-    tick(engine, 1);
-    QTRY_COMPARE(fired.size(), before + 1);
-    QCOMPARE(fired.last().at(1).toLongLong(), start + minute); // the nominal time has none
-}
-
 void TestScheduler::oneBadScheduleStopsNoOther()
 {
     Engine engine(m_redis, *m_clock);
@@ -264,21 +224,6 @@ void TestScheduler::oneBadScheduleStopsNoOther()
     QTRY_COMPARE(fired.size(), 1);
     QCOMPARE(fired.first().at(0).toString(), u"t"_s);
     QTRY_VERIFY(!failed.isEmpty());
-}
-
-void TestScheduler::farTicksDoNotSpin()
-{
-    // borgbase/vorta#2547, omacom/omarchy#11136: beyond 24.8 days, no busy timer, no wrapped one.
-    Engine engine(m_redis, *m_clock);
-    QVERIFY(engine.scheduler.declare(everyMinute({{u"interval_ms"_s, 366LL * 86'400'000}})).ok());
-    lead(engine);
-    QSignalSpy fired(&engine.scheduler, &scheduler::Scheduler::fired);
-    m_clock->advance(1);
-    const qint64 looksBefore = engine.scheduler.health()[u"looks"].toInteger();
-    QTest::qWait(500);
-    QVERIFY(engine.scheduler.health()[u"looks"].toInteger() - looksBefore <= 2);
-    QCOMPARE(fired.size(), 0);
-    QVERIFY(engine.scheduler.next(u"s"_s, 1)->first() > start + 25LL * 86'400'000);
 }
 
 void TestScheduler::staleLeaderFiresNothing()
