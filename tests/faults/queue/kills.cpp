@@ -22,12 +22,13 @@ struct Step {
 };
 
 constexpr Step steps[] = {
-    {"queue.turn"}, // about to tell and ask
-    {"queue.turn.answered"}, // executed: taken, started, acknowledged, and the worker does not know it
     {"queue.taken"}, // in hand
+    {"queue.start.sent"},
     {"queue.started"}, // counted, the handler not begun
     {"queue.worked"}, // the handler is through, nobody knows
-    {"queue.acked"}, // everybody knows
+    {"queue.end.sent"},
+    {"queue.turn.answered"}, // taken, started, acknowledged, and the worker does not know it
+    {"queue.ended"}, // everybody knows
     {"queue.end.sent", Load::Failing},
     {"queue.ended", Load::Failing},
     {"queue.end.sent", Load::Deferred},
@@ -59,6 +60,7 @@ QStringList killAt(const Step &step, unsigned seed, int jobs)
     Rig rig(seed);
     WorkerSettings settings;
     settings.maxStarts = manyStarts;
+    settings.leaseMs = 500;
     for (int i = 0; i < 2; ++i)
         rig.addWorkers(1, settings,
                        {u"%1:%2:kill"_s.arg(QLatin1String(step.point)).arg(rig.between(1, step.latest))});
@@ -118,8 +120,8 @@ Verdict poison(unsigned seed, bool isSmall)
         verdict.faults += u"%1 deaths"_s.arg(rig.workers().deaths());
     for (const JournalLine &line : rig.journal()) {
         if (line.what == "started" && line.number > 1 && line.word != "1")
-            verdict.faults +=
-                u"neighbour %1 was started as number %2"_s.arg(line.number).arg(QString::fromLatin1(line.word));
+            verdict.faults += u"neighbour %1 was started as number %2"_s.arg(line.number)
+                                  .arg(QString::fromLatin1(line.word));
     }
     return verdict;
 }

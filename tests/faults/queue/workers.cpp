@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers.h"
 
+#include "queue/worker.h"
 #include "waiting.h"
 
 #include <QtCore/QCoreApplication>
 #include <QtCore/QTimer>
 
+#include <algorithm>
 #include <csignal>
 
 #include <sys/prctl.h>

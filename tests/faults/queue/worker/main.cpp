@@ -83,6 +83,7 @@ int main(int argc, char **argv)
     cli.add_option("--prefetch", options.prefetch);
     cli.add_option("--max-starts", options.maxStarts);
     cli.add_option("--longest-run-ms", options.longestRunMs);
+    cli.add_option("--longest-wait-ms", options.longestWaitMs);
     cli.add_option("--reap-ms", options.reapMs);
     cli.add_option("--grace-ms", graceMs);
     CLI11_PARSE(cli, argc, argv);
