@@ -12,13 +12,14 @@ namespace {
 
 /// Kills may make a job start more often than a worker's default permits; how that is counted, poison() judges.
 constexpr int manyStarts = 50;
+constexpr int latestPassage = 6;
 
 enum class Load : quint8 { Mixture, Failing, Deferred, Released, Hopeless };
 
 struct Step {
     const char *point;
     Load load = Load::Mixture; ///< for the points that several kinds of end pass
-    int latest = 6; ///< passage
+    bool isInSmall = true; ///< the kinds of end share their code, so a small run takes each kind once
 };
 
 constexpr Step steps[] = {
@@ -30,12 +31,12 @@ constexpr Step steps[] = {
     {"queue.turn.answered"}, // taken, started, acknowledged, and the worker does not know it
     {"queue.ended"}, // everybody knows
     {"queue.end.sent", Load::Failing},
-    {"queue.ended", Load::Failing},
-    {"queue.end.sent", Load::Deferred},
+    {"queue.ended", Load::Failing, false},
+    {"queue.end.sent", Load::Deferred, false},
     {"queue.ended", Load::Deferred},
     {"queue.end.sent", Load::Released},
-    {"queue.ended", Load::Released},
-    {"queue.end.sent", Load::Hopeless},
+    {"queue.ended", Load::Released, false},
+    {"queue.end.sent", Load::Hopeless, false},
     {"queue.ended", Load::Hopeless},
 };
 
@@ -60,10 +61,10 @@ QStringList killAt(const Step &step, unsigned seed, int jobs)
     Rig rig(seed);
     WorkerSettings settings;
     settings.maxStarts = manyStarts;
-    settings.leaseMs = 500;
+    settings.leaseMs = 400;
     for (int i = 0; i < 2; ++i)
         rig.addWorkers(1, settings,
-                       {u"%1:%2:kill"_s.arg(QLatin1String(step.point)).arg(rig.between(1, step.latest))});
+                       {u"%1:%2:kill"_s.arg(QLatin1String(step.point)).arg(rig.between(1, latestPassage))});
     rig.produce(wishesOf(rig, step.load, jobs));
     QStringList faults = rig.judge({}).faults;
     if (rig.workers().deaths() == 0)
@@ -80,9 +81,14 @@ Verdict killAtEachStep(unsigned seed, bool isSmall)
     if (!core::hasFaultPoints)
         return {u"skipped, this build has no fault points (TIDEKEEPER_FAULT_POINTS)"_s, {}};
     Verdict verdict;
-    for (const Step &step : steps)
+    int ran = 0;
+    for (const Step &step : steps) {
+        if (isSmall && !step.isInSmall)
+            continue;
         verdict.faults += killAt(step, seed, isSmall ? 24 : 120);
-    verdict.figures = u"%1 steps"_s.arg(std::size(steps));
+        ++ran;
+    }
+    verdict.figures = u"%1 steps"_s.arg(ran);
     return verdict;
 }
 
@@ -109,6 +115,7 @@ Verdict poison(unsigned seed, bool isSmall)
     WorkerSettings settings;
     settings.consumers = 1;
     settings.prefetch = 4;
+    settings.leaseMs = 500;
     Wish deadly;
     deadly.diesAt = 1'000;
     deadly.hasKey = seed % 2 == 0;

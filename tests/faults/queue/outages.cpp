@@ -60,7 +60,7 @@ Verdict replyCut(unsigned seed, bool isSmall)
     WorkerSettings settings;
     settings.maxStarts = manyStarts;
     rig.addWorkers(2, settings);
-    pass(isSmall ? 3'000 : 10'000);
+    pass(isSmall ? 1'500 : 10'000);
     change.stop();
     rig.proxy().setMode(RedisProxy::Mode::Pass);
     return rig.judge(u"%1 times answers were cut"_s.arg(cuts), {.repeatsMayDouble = false});
