@@ -39,15 +39,16 @@ Front::Front(const config::Config &config)
 { }
 
 Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, StoreParts &store, Work &work)
-    : overview(redis, store, work), status(router, overview, work.metrics, work.buckets),
+    : overview(redis, store, work), audit(store.journal, work.clock),
+      status(router, overview, work.metrics, work.buckets),
       limiter(router, work.limiters, work.levels, work.limiterSettings), bucketLevels(router, work.levels),
       quota(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      schedules(router, work.scheduler),
-      queues(router, {&work.jobs, &work.pluginQueue}, redis.queueFunctions())
+      schedules(router, work.scheduler, audit),
+      queues(router, {&work.jobs, &work.pluginQueue}, redis.queueFunctions(), audit)
 { }
 
 } // namespace tidekeeper::app

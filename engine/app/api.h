@@ -5,6 +5,7 @@
 #include "app/statuscontroller.h"
 #include "config/config.h"
 #include "http/accountscontroller.h"
+#include "http/audit.h"
 #include "http/auth.h"
 #include "http/bucketscontroller.h"
 #include "http/devicescontroller.h"
@@ -32,6 +33,7 @@ struct Api {
     Api(http::Router &router, const config::Config &config, RedisParts &redis, StoreParts &store, Work &work);
 
     Overview overview;
+    http::Audit audit;
     StatusController status;
     http::LimiterController limiter;
     http::BucketsController bucketLevels;

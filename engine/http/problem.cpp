@@ -28,6 +28,8 @@ constexpr Row table[] = {
     {"method_not_allowed", 405},
     {"conflict", 409},
     {"stale_term", 409},
+    {"schedule_declared", 409},
+    {"schedule_orphaned", 409},
     {"body_too_large", 413},
     {"unsupported_media_type", 415},
     {"invalid_request", 422},

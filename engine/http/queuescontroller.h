@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "http/audit.h"
 #include "http/router.h"
 #include "queue/deadletters.h"
 #include "queue/jobqueue.h"
 
 namespace tidekeeper::http {
 
-/// /api/v1/queues: what is where, and the dead letters of each queue. Main thread.
+/// /api/v1/queues: what is where; of each queue the finished jobs and the dead letters. Main thread.
 class QueuesController {
 public:
     /// library: tidekeeper_queue, the same that the queues use.
-    QueuesController(Router &router, QList<queue::JobQueue *> queues, redis::FunctionLibrary &library);
+    QueuesController(Router &router, QList<queue::JobQueue *> queues, redis::FunctionLibrary &library,
+                     Audit &audit);
 
 private:
-    using Move = QCoro::Task<Result<QJsonObject>> (queue::DeadLetters::*)(queue::DeadFilter, bool);
+    using Counts = QCoro::Task<Result<QJsonObject>>;
+    struct Move {
+        QString verb; ///< of the path: "requeue"
+        Counts (queue::DeadLetters::*move)(queue::DeadFilter, bool);
+    };
 
     QCoro::Task<Response> list(Request request);
+    QCoro::Task<Response> jobs(Request request);
     QCoro::Task<Response> dead(Request request);
     QCoro::Task<Response> move(Request request, Move how);
-    Result<queue::DeadLetters> lettersOf(const Request &request) const;
+    Result<QString> nameOf(const Request &request) const; ///< of the queue in the path; unknown_queue
 
     QList<queue::JobQueue *> m_queues;
     redis::FunctionLibrary &m_library;
+    Audit &m_audit;
 };
 
 } // namespace tidekeeper::http

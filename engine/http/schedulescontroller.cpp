@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/schedulescontroller.h"
 
+#include "http/listquery.h"
+
 #include <QtCore/QJsonArray>
 
 using namespace Qt::StringLiterals;
@@ -8,6 +10,8 @@ using namespace Qt::StringLiterals;
 namespace tidekeeper::http {
 
 namespace {
+
+constexpr int usualPage = 100;
 
 QString idOf(const Request &request)
 {
@@ -21,8 +25,8 @@ Response answer(const Result<QJsonObject> &result)
 
 } // namespace
 
-SchedulesController::SchedulesController(Router &router, scheduler::Scheduler &scheduler)
-    : m_scheduler(scheduler)
+SchedulesController::SchedulesController(Router &router, scheduler::Scheduler &scheduler, Audit &audit)
+    : m_scheduler(scheduler), m_audit(audit)
 {
     const auto route = [&](Method method, const QString &path, Role role, auto member) {
         router.add(method, u"/api/v1/schedules"_s + path, role,
@@ -31,14 +35,18 @@ SchedulesController::SchedulesController(Router &router, scheduler::Scheduler &s
     route(Method::Get, {}, Role::Viewer, &SchedulesController::list);
     route(Method::Get, u"/{id}"_s, Role::Viewer, &SchedulesController::get);
     route(Method::Patch, u"/{id}"_s, Role::Operator, &SchedulesController::patch);
+    route(Method::Delete, u"/{id}"_s, Role::Operator, &SchedulesController::forget);
+    route(Method::Get, u"/{id}/runs"_s, Role::Viewer, &SchedulesController::runs);
     route(Method::Get, u"/{id}/next"_s, Role::Viewer, &SchedulesController::next);
     route(Method::Post, u"/{id}/run"_s, Role::Operator, &SchedulesController::run);
     route(Method::Post, u"/{id}/pause"_s, Role::Operator, &SchedulesController::pause);
     route(Method::Post, u"/{id}/resume"_s, Role::Operator, &SchedulesController::resume);
 }
 
-QCoro::Task<Response> SchedulesController::list(Request)
+QCoro::Task<Response> SchedulesController::list(Request request)
 {
+    if (const Result<> sound = checkParameters(request, {}); !sound)
+        co_return Response::problem(sound.error());
     const QJsonObject schedules = co_await m_scheduler.list();
     co_return Response::json(schedules);
 }
@@ -70,6 +78,7 @@ QCoro::Task<Response> SchedulesController::resume(Request request)
     return changed(std::move(request), std::move(change));
 }
 
+/// Kept with its entry in the audit by whoever keeps the changes.
 QCoro::Task<Response> SchedulesController::changed(Request request, QJsonObject change)
 {
     const QString id = idOf(request);
@@ -81,14 +90,40 @@ QCoro::Task<Response> SchedulesController::changed(Request request, QJsonObject 
     co_return answer(schedule);
 }
 
+QCoro::Task<Response> SchedulesController::forget(Request request)
+{
+    const QString actor = request.principal.name;
+    const Result<> done = co_await m_scheduler.forget(idOf(request), actor);
+    co_return done ? Response::json({}) : Response::problem(done.error());
+}
+
 QCoro::Task<Response> SchedulesController::run(Request request)
 {
-    const Result<QJsonObject> started = co_await m_scheduler.run(idOf(request));
+    const QString id = idOf(request);
+    const Result<QJsonObject> started = co_await m_scheduler.run(id);
+    if (started) {
+        const QString target = u"schedule."_s + id;
+        co_await m_audit.note(request.principal, u"schedule.run"_s, target, *started);
+    }
     co_return answer(started);
+}
+
+QCoro::Task<Response> SchedulesController::runs(Request request)
+{
+    if (const Result<> sound = checkParameters(request, {u"limit"_s, u"cursor"_s}); !sound)
+        co_return Response::problem(sound.error());
+    const Result<int> limit = limitOf(request, usualPage);
+    if (!limit)
+        co_return Response::problem(limit.error());
+    const QString cursor = queryValue(request, u"cursor"_s);
+    const Result<QJsonObject> page = co_await m_scheduler.runs(idOf(request), *limit, cursor);
+    co_return answer(page);
 }
 
 QCoro::Task<Response> SchedulesController::next(Request request)
 {
+    if (const Result<> sound = checkParameters(request, {u"n"_s}); !sound)
+        co_return Response::problem(sound.error());
     const QString wanted = queryValue(request, u"n"_s);
     bool isNumber = true;
     const int n = wanted.isEmpty() ? 5 : wanted.toInt(&isNumber);
