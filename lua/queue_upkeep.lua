@@ -239,6 +239,12 @@ register('tidekeeper_runs_v1', 'no-writes', function(keys, args)
     end)
 end)
 
+-- Where a schedule stands and its runs; not its jobs.
+register('tidekeeper_forget_schedule_v1', 'allow-oom', function(keys, args)
+    local k = places(keys[1])
+    return redis.call('DEL', k.schedule .. args[1], k.runs .. args[1])
+end)
+
 register('tidekeeper_queue_build', 'no-writes', function()
     return 3
 end)

@@ -138,6 +138,16 @@ QCoro::Task<Result<QList<ScheduleState>>> JobQueue::scheduleStates(QStringList s
     co_return states;
 }
 
+QCoro::Task<Result<>> JobQueue::forgetSchedule(QString schedule)
+{
+    QList<QByteArray> arguments{schedule.toUtf8()};
+    const Result<redis::Value> reply = co_await callFunction(m_library, "tidekeeper_forget_schedule_v1",
+                                                             queuePrefix(m_name), std::move(arguments));
+    if (!reply)
+        co_return fail(reply.error());
+    co_return Result<>();
+}
+
 QCoro::Task<Result<>> JobQueue::fence(QString leaseName, qint64 term)
 {
     QList<QByteArray> arguments{leaseName.toUtf8(), QByteArray::number(term)};

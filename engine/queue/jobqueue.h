@@ -77,6 +77,8 @@ public:
     QCoro::Task<Result<FireResult>> fire(Fire fire, std::optional<JobSpec> job);
     /// What is known of each of these schedules, in order.
     QCoro::Task<Result<QList<ScheduleState>>> scheduleStates(QStringList schedules);
+    /// Where it stands and its runs; its jobs stay.
+    QCoro::Task<Result<>> forgetSchedule(QString schedule);
     /// From now on smaller terms of this lease are refused here.
     QCoro::Task<Result<>> fence(QString leaseName, qint64 term);
 

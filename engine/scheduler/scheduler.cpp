@@ -96,12 +96,15 @@ QCoro::Task<Result<>> Scheduler::forget(QString id, QString actor)
             u"schedule_declared"_s,
             u"The schedule \"%1\" is declared by %2, which runs: it can be paused, not forgotten."_s.arg(
                 id, known->plugin.isEmpty() ? u"the engine"_s : u"the plugin \"%1\""_s.arg(known->plugin)));
-    if (m_keeper) {
-        const Result<> forgotten = co_await m_keeper->forget(id, actor);
+    const QPointer<Scheduler> alive(this);
+    Result<> forgotten = co_await known->queue->forgetSchedule(id);
+    if (!forgotten || !alive)
         co_return forgotten;
-    }
-    m_book.forget(id);
-    co_return Result<>();
+    if (m_keeper)
+        forgotten = co_await m_keeper->forget(id, actor);
+    else
+        m_book.forget(id);
+    co_return forgotten;
 }
 
 // Firing ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ public:
     /// changes unless all of it is sound and kept. Failures: not_found, invalid_request, invalid_cron, unknown_zone,
     /// conflict, and those of the keeper.
     QCoro::Task<Result<>> change(QString id, QJsonObject patch, QString actor);
-    /// Drops an orphan for good. Failures: not_found, schedule_declared, and those of the keeper.
+    /// Drops an orphan for good, with its runs. Failures: not_found, schedule_declared, redis_*, and those of the keeper.
     QCoro::Task<Result<>> forget(QString id, QString actor);
     /// Beside the rhythm, paused or not: {"job", "result", "text"}. Failures: not_found, schedule_orphaned, redis_*.
     QCoro::Task<Result<QJsonObject>> run(QString id);

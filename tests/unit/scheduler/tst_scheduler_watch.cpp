@@ -209,6 +209,7 @@ void TestSchedulerWatch::orphansAreShownAndForgotten()
     }
     QVERIFY(QCoro::waitFor(without.scheduler.forget(u"digest"_s, u"tests"_s)));
     QVERIFY(without.find(u"digest"_s).isEmpty());
+    QCOMPARE(m_redis.integer({"EXISTS", "tk:{q:second}:schedule:digest", "tk:{q:second}:runs:digest"}), 0);
     QVERIFY(keeper.changes.isEmpty() && keeper.declarations.isEmpty());
     QCOMPARE(QCoro::waitFor(without.scheduler.forget(u"digest"_s, u"tests"_s)).error().code, u"not_found"_s);
 }

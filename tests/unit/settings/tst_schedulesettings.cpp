@@ -111,7 +111,7 @@ void TestScheduleSettings::changesAndOrphansSurviveARestart()
 
     Side without(database.database());
     QCoro::waitFor(without.settings.start());
-    QVERIFY(QCoro::waitFor(without.scheduler.forget(u"s"_s, u"kim"_s)));
+    QVERIFY(QCoro::waitFor(without.settings.forget(u"s"_s, u"kim"_s)));
     QVERIFY(without.find(u"s"_s).isEmpty());
     QVERIFY(QCoro::waitFor(without.store.all(u"schedule"_s))->isEmpty());
 }
