@@ -22,7 +22,7 @@ const contenders = [
 
 /** Starts one verb of a contender's program (client/main.cpp, node/peer.js) in a process of its own. */
 function start(contender, redis, { build, payload }, verb, options) {
-    const words = Object.entries({ port: redis.port, payload, ...options })
+    const words = Object.entries({ socket: redis.socket, payload, ...options })
         .flatMap(([name, value]) => [`--${name}`, String(value)]);
     if (!contender.peer)
         return new Task(path.join(build, 'bin/tidekeeper-bench-queue'), [verb, ...words]);

@@ -7,7 +7,7 @@ const { checkComplete, smoke } = require('../support/smoke');
 
 const all = ['tidekeeper', 'bullmq', 'bullmq-keep', 'bull', 'bull-keep', 'bee-queue'];
 const rows = {
-    throughput: [...all, 'ratio'],
+    throughput: [...all, 'floor', 'ratio'],
     'redis-us': all,
     'client-us': all,
     asked: all,
@@ -16,12 +16,12 @@ const rows = {
     recovery: ['tidekeeper-short'], // the others' half minutes are too long here
     depth: ['few', 'many', 'ratio'],
 };
-const figures = ['throughput-add', 'throughput-bulk', 'throughput-drain1', 'throughput-drain10', 'throughput-drain100',
+const figures = ['throughput-add', 'throughput-addMany', 'throughput-bulk', 'throughput-drain1', 'throughput-drain10', 'throughput-drain100',
     'calls-drain', 'calls-steady', 'latency-p99', 'recovery-short', 'depth'];
 
 const result = smoke('queue');
 checkComplete(result, { programs: ['bullmq', 'ioredis', 'bull', 'bee-queue'], rows, figures });
-for (const id of ['throughput', 'redis-us', 'client-us', 'asked', 'depth']) {
+for (const id of ['redis-us', 'client-us', 'asked', 'depth']) {
     const { columns, rows: found } = result.tables.find((table) => table.id === id);
     for (const row of found) {
         for (const column of Object.keys(columns))

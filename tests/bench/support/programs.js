@@ -32,15 +32,16 @@ class Programs {
         return path.join(this.folder, `${name}.log`);
     }
 
-    /** A redis-server on a free port of loopback, with these files of functions loaded as one library. */
+    /** A redis-server on a free port of loopback and on a Unix socket, with these files of functions loaded as one library. */
     async startRedis(name, extra = [], library = quotaLibrary) {
         const port = await freePort();
         const folder = path.join(this.folder, name);
+        const socket = path.join(folder, 'socket');
         fs.mkdirSync(folder);
-        const program = this.start(name, 'redis-server', ['--bind', '127.0.0.1', '--port', String(port), '--save', '',
-            '--maxmemory-policy', 'noeviction', '--dir', folder, ...extra]);
+        const program = this.start(name, 'redis-server', ['--bind', '127.0.0.1', '--port', String(port),
+            '--unixsocket', socket, '--save', '', '--maxmemory-policy', 'noeviction', '--dir', folder, ...extra]);
         await this.eventually(name, program, () => /Ready to accept connections/.test(this.read(name)));
-        const redis = new RedisServer(program, port);
+        const redis = new RedisServer(program, port, socket);
         if (library.length)
             redis.cli(['-x', 'FUNCTION', 'LOAD'],
                 library.map((file) => fs.readFileSync(path.join(luaFolder, file), 'utf8')).join(''));
@@ -80,9 +81,10 @@ class Programs {
 }
 
 class RedisServer {
-    constructor(program, port) {
+    constructor(program, port, socket) {
         this.program = program;
         this.port = port;
+        this.socket = socket;
     }
 
     /** What redis-cli prints; an error reply throws. */

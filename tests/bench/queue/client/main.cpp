@@ -2,9 +2,9 @@
 
 // The engine's own queue client, as the peers' programs in ../node:
 //
-//   tidekeeper-bench-queue VERB --port P --queue Q …
+//   tidekeeper-bench-queue VERB --socket PATH --queue Q …
 //
-//   add      --count N [--warm W] [--bulk B]     one call after the other; {"count", "seconds", "cpuUs"}
+//   add      --count N [--warm W] [--bulk B] [--callers C]  each call awaited; {"count", "seconds", "cpuUs"}
 //   drain    --count N [--warm W] --consumers C  works W + N jobs that do nothing; the same for the last N
 //   produce  --count N --rate R                  one job every 1/R s, whether or not answers have come
 //   consume  --count N --consumers C             prints "ready"; then {"fromDue": […], "fromSent": […]}: µs until start
@@ -26,17 +26,10 @@ namespace {
 
 constexpr int readyMs = 10'000;
 
-redis::Endpoint endpointOf(const Plan &plan)
-{
-    return {.transport = redis::Endpoint::Transport::Tcp,
-            .host = QStringLiteral("127.0.0.1"),
-            .port = quint16(plan.port)};
-}
-
 } // namespace
 
 Link::Link(const Plan &plan)
-    : endpoint(endpointOf(plan)), connection(endpoint),
+    : endpoint{.path = plan.socket}, connection(endpoint),
       library(connection, "tidekeeper_queue", queue::libraryCode()), queue(plan.queue, library)
 {
     connection.open();
@@ -61,6 +54,7 @@ int main(int argc, char **argv)
     std::setvbuf(stdout, nullptr, _IOLBF, 0); // what waits for "ready" or "started" reads a pipe
     bench::Plan plan;
     std::string verb;
+    std::string socket;
     std::string queue = "bench";
     const std::map<std::string, void (*)(const bench::Plan &)> verbs{{"add", bench::add},
                                                                      {"drain", bench::drain},
@@ -69,17 +63,19 @@ int main(int argc, char **argv)
                                                                      {"hold", bench::hold}};
     CLI::App cli("Puts load on a queue and works it off");
     cli.add_option("verb", verb)->required()->check(CLI::IsMember(verbs));
-    cli.add_option("--port", plan.port, "of Redis on loopback")->required();
+    cli.add_option("--socket", socket, "Unix socket of Redis")->required();
     cli.add_option("--queue", queue, "name");
     cli.add_option("--count", plan.count, "jobs that are measured")->check(CLI::PositiveNumber);
     cli.add_option("--warm", plan.warm, "jobs before them")->check(CLI::NonNegativeNumber);
     cli.add_option("--bulk", plan.bulk, "jobs in a call")->check(CLI::Range(1, 500));
+    cli.add_option("--callers", plan.callers, "who add, each awaiting its calls")->check(CLI::PositiveNumber);
     cli.add_option("--rate", plan.rate, "jobs a second")->check(CLI::PositiveNumber);
     cli.add_option("--payload", plan.payloadBytes, "bytes of JSON")->check(CLI::Range(100, 100'000));
     cli.add_option("--consumers", plan.consumers, "jobs at a time")->check(CLI::PositiveNumber);
     cli.add_option("--prefetch", plan.prefetch, "jobs in hand for each")->check(CLI::PositiveNumber);
     cli.add_option("--lease", plan.leaseMs, "ms")->check(CLI::PositiveNumber);
     CLI11_PARSE(cli, argc, argv);
+    plan.socket = QString::fromStdString(socket);
     plan.queue = QString::fromStdString(queue);
     try {
         verbs.at(verb)(plan);

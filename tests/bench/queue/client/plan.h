@@ -10,11 +10,12 @@
 namespace bench {
 
 struct Plan {
-    int port = 6379;
+    QString socket; ///< of Redis
     QString queue;
     int count = 1; ///< jobs that are measured
     int warm = 0; ///< jobs before them that are not
     int bulk = 1; ///< jobs in one call
+    int callers = 1; ///< who each await one call after the other
     int rate = 1'000; ///< jobs a second
     int payloadBytes = 200; ///< of JSON
     int consumers = 1;

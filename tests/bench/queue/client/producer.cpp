@@ -28,11 +28,14 @@ private:
     QString m_filling;
 };
 
-QCoro::Task<Result<>> addAll(queue::JobQueue &queue, const Payloads &payloads, int count, int bulk)
+/// Takes jobs from `left` until there are none.
+QCoro::Task<Result<>> addWhileAny(queue::JobQueue &queue, const Payloads &payloads, int &left, int bulk)
 {
-    for (int added = 0; added < count; added += bulk) {
+    while (left > 0) {
+        const int taken = std::min(bulk, left);
+        left -= taken;
         const qint64 nowUs = monotonicUs();
-        if (bulk == 1) {
+        if (taken == 1) {
             queue::JobSpec spec = payloads.job(nowUs, nowUs);
             const Result<queue::EnqueueResult> one = co_await queue.enqueue(std::move(spec));
             if (!one)
@@ -40,7 +43,7 @@ QCoro::Task<Result<>> addAll(queue::JobQueue &queue, const Payloads &payloads, i
             continue;
         }
         QList<queue::JobSpec> specs;
-        for (int i = 0; i < std::min(bulk, count - added); ++i)
+        for (int i = 0; i < taken; ++i)
             specs.append(payloads.job(nowUs, nowUs));
         const Result<QList<queue::EnqueueResult>> all = co_await queue.enqueue(std::move(specs));
         if (!all)
@@ -53,6 +56,16 @@ void orThrow(const Result<> &result)
 {
     if (!result)
         throw std::runtime_error(qPrintable(result.error().text));
+}
+
+void addAll(queue::JobQueue &queue, const Plan &plan, int count)
+{
+    const Payloads payloads(plan);
+    std::vector<QCoro::Task<Result<>>> callers;
+    for (int i = 0; i < plan.callers; ++i)
+        callers.push_back(addWhileAny(queue, payloads, count, plan.bulk));
+    for (QCoro::Task<Result<>> &caller : callers)
+        orThrow(QCoro::waitFor(caller));
 }
 
 /// Sends each job when it is due, by a schedule that does not wait for answers.
@@ -109,11 +122,9 @@ private:
 void add(const Plan &plan)
 {
     Link link(plan);
-    const Payloads payloads(plan);
-    if (plan.warm > 0)
-        orThrow(QCoro::waitFor(addAll(link.queue, payloads, plan.warm, plan.bulk)));
+    addAll(link.queue, plan, plan.warm);
     const Stopwatch watch;
-    orThrow(QCoro::waitFor(addAll(link.queue, payloads, plan.count, plan.bulk)));
+    addAll(link.queue, plan, plan.count);
     watch.print(plan.count);
 }
 

@@ -5,11 +5,11 @@ const Queue = require('bee-queue');
 
 /** bee-queue without what its documentation lets a queue do without. It has no bounded list of finished jobs. */
 class BeeQueue {
-    constructor({ port, queue, keep }) {
+    constructor({ socket, queue, keep }) {
         if (keep)
             throw new Error('bee-queue keeps all finished jobs or none.');
         this.name = queue;
-        this.options = { redis: { host: '127.0.0.1', port }, getEvents: false, sendEvents: false, storeJobs: false,
+        this.options = { redis: { path: socket }, getEvents: false, sendEvents: false, storeJobs: false,
             removeOnSuccess: true };
     }
 

@@ -5,8 +5,8 @@ const Queue = require('bull');
 
 /** bull. keep: how many finished jobs stay, 0 = none. */
 class Bull {
-    constructor({ port, queue, keep }) {
-        this.queue = new Queue(queue, { redis: { host: '127.0.0.1', port },
+    constructor({ socket, queue, keep }) {
+        this.queue = new Queue(queue, { redis: { path: socket },
             defaultJobOptions: { removeOnComplete: keep || true } });
     }
 

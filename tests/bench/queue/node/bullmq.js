@@ -5,9 +5,9 @@ const { Queue, Worker } = require('bullmq');
 
 /** BullMQ. keep: how many finished jobs stay, 0 = none. */
 class BullMq {
-    constructor({ port, queue, keep }) {
+    constructor({ socket, queue, keep }) {
         this.name = queue;
-        this.connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
+        this.connection = { path: socket, maxRetriesPerRequest: null };
         this.removeOnComplete = keep ? { count: keep } : true;
     }
 

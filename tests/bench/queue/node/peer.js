@@ -3,21 +3,23 @@
 
 // A peer in a process of its own, with the verbs, options and output of ../client/main.cpp:
 //
-//   node peer.js PEER VERB --port P --queue Q [--keep K] …
+//   node peer.js PEER VERB --socket PATH --queue Q [--keep K] …
 const { parseArgs } = require('util');
 
 const { values, positionals: [peer, verb] } = parseArgs({ allowPositionals: true, options: {
-    port: { type: 'string' },
+    socket: { type: 'string' },
     queue: { type: 'string', default: 'bench' },
     keep: { type: 'string', default: '0' },
     count: { type: 'string', default: '1' },
     warm: { type: 'string', default: '0' },
     bulk: { type: 'string', default: '1' },
+    callers: { type: 'string', default: '1' },
     rate: { type: 'string', default: '1000' },
     payload: { type: 'string', default: '200' },
     consumers: { type: 'string', default: '1' },
 } });
-const plan = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'queue' ? value : Number(value)]));
+const plan = Object.fromEntries(Object.entries(values).map(([name, value]) =>
+    [name, ['socket', 'queue'].includes(name) ? value : Number(value)]));
 const { Adapter } = require(`./${peer}`);
 const filling = 'x'.repeat(plan.payload - 50);
 
@@ -43,22 +45,28 @@ class Stopwatch {
     }
 }
 
-async function addAll(adapter, count, bulk) {
-    for (let added = 0; added < count; added += bulk) {
-        const now = monotonicUs();
-        if (bulk === 1)
-            await adapter.add(payload(now, now));
-        else
-            await adapter.addBulk(Array.from({ length: Math.min(bulk, count - added) }, () => payload(now, now)));
-    }
+async function addAll(adapter, count, { bulk, callers }) {
+    let left = count;
+    const caller = async () => {
+        while (left > 0) {
+            const taken = Math.min(bulk, left);
+            left -= taken;
+            const now = monotonicUs();
+            if (taken === 1)
+                await adapter.add(payload(now, now));
+            else
+                await adapter.addBulk(Array.from({ length: taken }, () => payload(now, now)));
+        }
+    };
+    await Promise.all(Array.from({ length: callers }, caller));
 }
 
 const verbs = {
     async add(adapter) {
         await adapter.openProducer();
-        await addAll(adapter, plan.warm, plan.bulk);
+        await addAll(adapter, plan.warm, plan);
         const watch = new Stopwatch();
-        await addAll(adapter, plan.count, plan.bulk);
+        await addAll(adapter, plan.count, plan);
         watch.print(plan.count);
     },
 
