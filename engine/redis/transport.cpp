@@ -3,16 +3,45 @@
 
 #include "redis/protocol.h"
 
+#include <QtCore/QFile>
 #include <QtNetwork/QLocalSocket>
 #include <QtNetwork/QNetworkProxy>
 #include <QtNetwork/QSslConfiguration>
 #include <QtNetwork/QSslSocket>
 
 #include <array>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::redis {
+
+namespace {
+
+/// A connected socket, or the reason why there is none; errno is set then. A Unix socket connects at once or not at
+/// all: EAGAIN says that the server accepts nobody and its queue is full.
+int connectLocally(const QByteArray &path)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= qsizetype(sizeof address.sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    std::memcpy(address.sun_path, path.constData(), size_t(path.size()));
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket < 0 || ::connect(socket, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0)
+        return socket;
+    const int reason = errno;
+    ::close(socket);
+    errno = reason;
+    return -1;
+}
+
+} // namespace
 
 Transport::Transport(Endpoint endpoint) : m_endpoint(std::move(endpoint)) { }
 
@@ -38,13 +67,10 @@ void Transport::open()
     }
 }
 
+/// Connects by itself: QLocalSocket waits for a full queue by asking again as fast as the processor can.
 void Transport::openLocal()
 {
     m_device = m_local = new QLocalSocket(this);
-    connect(m_local, &QLocalSocket::connected, this, [this] {
-        m_isConnected = true;
-        Q_EMIT connected();
-    });
     connect(m_local, &QLocalSocket::readyRead, this, &Transport::dataArrived);
     connect(m_local, &QLocalSocket::errorOccurred, this, [this](QLocalSocket::LocalSocketError error) {
         if (m_isPolling && error == QLocalSocket::SocketTimeoutError)
@@ -52,7 +78,11 @@ void Transport::openLocal()
         reportFailure(error == QLocalSocket::PeerClosedError ? u"the server closed the connection"_s
                                                              : m_local->errorString());
     });
-    m_local->connectToServer(m_endpoint.path);
+    const int socket = connectLocally(QFile::encodeName(m_endpoint.path));
+    if (socket < 0 || !m_local->setSocketDescriptor(socket))
+        return reportFailure(QString::fromLocal8Bit(std::strerror(errno)));
+    m_isConnected = true;
+    Q_EMIT connected();
 }
 
 void Transport::openTcp()

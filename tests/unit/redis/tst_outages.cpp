@@ -3,9 +3,16 @@
 #include "scriptedserver.h"
 #include "support/testredis.h"
 
+#include <QtCore/QAbstractEventDispatcher>
+#include <QtCore/QTemporaryDir>
 #include <QtNetwork/QTcpServer>
 #include <QtTest/QSignalSpy>
 #include <QtTest/QTest>
+
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 using namespace Qt::StringLiterals;
 using namespace tidekeeper;
@@ -22,6 +29,33 @@ ConnectionOptions quick()
     options.breakerProbeIntervalMs = 300;
     return options;
 }
+
+/// A Unix socket whose server has stopped for good and whose queue is full: it turns everybody away.
+class FullListener {
+public:
+    explicit FullListener(const QByteArray &path)
+    {
+        m_address.sun_family = AF_UNIX;
+        std::memcpy(m_address.sun_path, path.constData(), size_t(path.size()));
+        m_sockets.append(::socket(AF_UNIX, SOCK_STREAM, 0));
+        ::bind(m_sockets.first(), address(), sizeof m_address);
+        ::listen(m_sockets.first(), 0);
+        do
+            m_sockets.append(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        while (::connect(m_sockets.last(), address(), sizeof m_address) == 0);
+    }
+    ~FullListener()
+    {
+        for (const int socket : m_sockets)
+            ::close(socket);
+    }
+
+private:
+    const sockaddr *address() const { return reinterpret_cast<const sockaddr *>(&m_address); }
+
+    sockaddr_un m_address{};
+    QList<int> m_sockets;
+};
 
 QString codeOf(const Result<Value> &reply)
 {
@@ -61,6 +95,20 @@ private Q_SLOTS:
         const Result<Value> reply = QCoro::waitFor(connection.command({"PING"}));
         QCOMPARE(codeOf(reply), u"redis_unavailable"_s);
         QVERIFY(reply.error().text.contains(u"/nonexistent/redis.sock"_s));
+    }
+
+    /// A Redis that is stopped takes no connection off its queue, which is full after some hundred attempts.
+    void fullQueueIsNoReasonToSpin()
+    {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(u"redis.sock"_s);
+        const FullListener listener(path.toLocal8Bit());
+        RedisConnection connection(Endpoint::fromUrl(u"unix:"_s + path).value(), quick());
+        const QSignalSpy turns(QAbstractEventDispatcher::instance(), &QAbstractEventDispatcher::awake);
+        connection.open();
+        QVERIFY(!QCoro::waitFor(connection.waitReady(400)));
+        QVERIFY2(turns.size() < 100, qPrintable(u"%1 turns of the event loop"_s.arg(turns.size())));
+        QCOMPARE(codeOf(QCoro::waitFor(connection.command({"PING"}))), u"redis_unavailable"_s);
     }
 
     // openlinker-project/openlinker#2019: commands must not wait in the client for a server to come.
