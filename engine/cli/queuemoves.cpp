@@ -76,6 +76,12 @@ QString sentence(const Counts &counts, const Verb &verb)
     return text;
 }
 
+/// An id that is not there is a refusal; that nothing matches is none.
+ExitCode exitCodeOf(const Counts &counts)
+{
+    return counts[u"gone"_s] > 0 ? ExitCode::Refused : ExitCode::Ok;
+}
+
 void printCounts(Session &session, const Counts &counts)
 {
     QJsonObject object;
@@ -103,8 +109,10 @@ Result<ExitCode> move(Session &session, const Options &options, const Verb &verb
         }
         session.print(u"%1 %2 match"_s.arg(number((*would)[u"matched"_s]), verb.found)
                       + (options.dryRun ? u" (dry run: nothing was changed)\n"_s : u"\n"_s));
-        if (options.dryRun || (*would)[u"matched"_s] == 0)
-            return options.dryRun ? ExitCode::Ok : ExitCode::Refused;
+        if (options.dryRun)
+            return ExitCode::Ok;
+        if ((*would)[u"matched"_s] == 0)
+            return exitCodeOf(*would);
         if (!isConfirmed(options.yes)) {
             session.complain(u"Nothing was changed."_s);
             return ExitCode::Refused;
@@ -117,7 +125,7 @@ Result<ExitCode> move(Session &session, const Options &options, const Verb &verb
         printCounts(session, *done);
     else
         session.print(sentence(*done, verb) + u'\n');
-    return (*done)[u"gone"_s] > 0 ? ExitCode::Refused : ExitCode::Ok;
+    return exitCodeOf(*done);
 }
 
 void addMove(CLI::App &queue, Session &session, const char *description, const Verb &verb)

@@ -96,9 +96,10 @@ Result<ExitCode> list(Session &session)
     for (const QJsonValue &row : schedules->value("schedules"_L1).toArray()) {
         const QJsonValue run = row["last_run"_L1];
         const QString result = resultOf(run);
+        const qint64 lastAt = std::max(row["last_at"_L1].toInteger(), run["ended_at"_L1].toInteger());
         table.add({row["id"_L1].toString(), rhythm(row.toObject()), stateOf(row.toObject()),
-                   when(row["next_at"_L1], nowMs), when(row["last_at"_L1], nowMs),
-                   result.isEmpty() ? u"–"_s : result, tookOf(run)});
+                   when(row["next_at"_L1], nowMs), when(lastAt, nowMs), result.isEmpty() ? u"–"_s : result,
+                   tookOf(run)});
     }
     session.print(table.text());
     return ExitCode::Ok;
