@@ -17,6 +17,9 @@ namespace {
 
 constexpr qint64 largestUnits = 1'000'000'000; // per minute or as capacity
 constexpr qint64 largestDayUnits = 1'000'000'000'000;
+constexpr qint64 shortestLeaseMs = 1'000;
+constexpr qint64 longestLeaseMs = 60'000;
+constexpr qint64 mostJobsInHand = 64;
 
 void checkFile(SectionReader &section, const QString &key, const QString &path)
 {
@@ -85,6 +88,13 @@ QueueConfig readQueue(SectionReader section, const RedisConfig &redis)
     if (queue.replicated && redis.url.isEmpty())
         section.fault(u"durability"_s,
                       u"can only be \"replicated\" with redis.url: the private server has no replica."_s);
+    const QString lease = section.text(u"lease"_s, u"10s"_s);
+    if (const Result<qint64> ms = parseDuration(lease); ms && *ms >= shortestLeaseMs && *ms <= longestLeaseMs)
+        queue.leaseMs = static_cast<int>(*ms);
+    else
+        section.fault(u"lease"_s, u"must be a duration from \"1s\" to \"1m\", such as \"10s\"."_s);
+    queue.consumers = section.wholeNumber(u"consumers"_s, 1, mostJobsInHand).toInt(queue.consumers);
+    queue.prefetch = section.wholeNumber(u"prefetch"_s, 1, mostJobsInHand).toInt(queue.prefetch);
     section.refuseUnknown();
     return queue;
 }

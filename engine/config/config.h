@@ -30,6 +30,9 @@ struct DatabaseConfig {
 
 struct QueueConfig {
     bool replicated = false; ///< durability: a job counts as taken up once a replica has it, too
+    int leaseMs = 10'000; ///< how long a job stays with a worker that gives no sign of life
+    int consumers = 2; ///< plugins' jobs that run at the same time
+    int prefetch = 2; ///< plugins' jobs in hand for each of them, the running one included
 };
 
 struct ClientConfig {

@@ -32,6 +32,9 @@ private Q_SLOTS:
         QCOMPARE(config->http.listen, u"127.0.0.1:8787"_s);
         QCOMPARE(config->google.gmailUrl, u"https://gmail.googleapis.com"_s);
         QVERIFY(!config->queue.replicated);
+        QCOMPARE(config->queue.leaseMs, 10'000);
+        QCOMPARE(config->queue.consumers, 2);
+        QCOMPARE(config->queue.prefetch, 2);
         QCOMPARE(config->google.projects.keys(), QStringList{u"default"_s});
         QCOMPARE(config->google.projects[u"default"_s].preset, u"gmail-2026"_s);
     }
@@ -44,7 +47,7 @@ private Q_SLOTS:
             "[http]\nlisten = \"[::1]:0\"\n"
             "[redis]\nurl = \"rediss://r.example:6380/2\"\nusername = \"tk\"\n"
             "[database]\nurl = \"postgres://db.example/tk\"\n"
-            "[queue]\ndurability = \"replicated\"\n"
+            "[queue]\ndurability = \"replicated\"\nlease = \"3s\"\nconsumers = 8\nprefetch = 1\n"
             "[google.projects.eu]\nproject_id = \"p-1\"\ntopic = \"projects/p-1/topics/t\"\n"
             "preset = \"gmail-legacy\"\naccount_capacity = 500\n"
             "[google.projects.eu.clients.\"web.1\"]\nclient_id = \"c\"\nclient_secret_file = \""
@@ -57,6 +60,9 @@ private Q_SLOTS:
         QCOMPARE(config->http.listen, u"[::1]:0"_s);
         QCOMPARE(config->redis.username, u"tk"_s);
         QVERIFY(config->queue.replicated);
+        QCOMPARE(config->queue.leaseMs, 3'000);
+        QCOMPARE(config->queue.consumers, 8);
+        QCOMPARE(config->queue.prefetch, 1);
         const config::ProjectConfig eu = config->google.projects[u"eu"_s];
         QCOMPARE(eu.limits["account_capacity"_L1].toInteger(), 500);
         QCOMPARE(eu.clients[u"web.1"_s].clientId, u"c"_s);
@@ -139,6 +145,13 @@ private Q_SLOTS:
             << QByteArray("[queue]\ndurability = true\n") << bad << u"queue.durability"_s << u"quotes"_s;
         QTest::newRow("mistyped durability") << QByteArray("[queue]\ndurabilty = \"local\"\n") << bad
                                              << u"queue.durabilty"_s << u"Did you mean \"durability\"?"_s;
+        for (const QByteArray lease : {"\"999ms\"", "\"61s\"", "\"10\"", "10"})
+            QTest::addRow("lease %s", lease.constData()) << "[queue]\nlease = " + lease + "\n"
+                                                         << bad << u"queue.lease"_s << u""_s;
+        QTest::newRow("consumers") << QByteArray("[queue]\nconsumers = 0\n") << bad << u"queue.consumers"_s
+                                   << u"from 1"_s;
+        QTest::newRow("prefetch") << QByteArray("[queue]\nprefetch = 65\n") << bad << u"queue.prefetch"_s
+                                  << u"to 64"_s;
         QTest::newRow("mistyped queue") << QByteArray("[queu]\n") << bad << u"queu"_s << u"\"queue\""_s;
         QTest::newRow("replicas of the private server")
             << QByteArray("[queue]\ndurability = \"replicated\"\n") << bad << u"queue.durability"_s
