@@ -35,6 +35,11 @@ QString sealingKeyFile(const config::Config &config, const StateDir &state)
     return config.sealingKeyFile.isEmpty() ? state.file(u"sealing.key"_s) : config.sealingKeyFile;
 }
 
+Error stopping()
+{
+    return {u"stopping"_s, u"The engine was stopped while it started."_s, {}};
+}
+
 QCoro::Task<> prune(StoreParts &store, qint64 nowMs)
 {
     const Result<> pruned = co_await store.journal.prune(nowMs - auditKeptMs, nowMs - timelineKeptMs);
@@ -68,16 +73,13 @@ QCoro::Task<Result<>> Engine::start()
         co_return fail(token.error());
     m_front->tokens.add(u"admin"_s, http::Role::Admin, *token);
 
-    const Result<> redis = co_await m_redis.start();
-    if (!redis)
-        co_return redis;
-    const Result<> store =
-        co_await m_store.open(sealingKeyFile(m_config, m_state), QDateTime::currentMSecsSinceEpoch());
-    if (!store)
-        co_return store;
-
+    const Result<> parts = co_await startParts();
+    if (!parts)
+        co_return parts;
     m_work = std::make_unique<Work>(m_config, m_redis, m_store);
     co_await m_work->start();
+    if (m_isStopping)
+        co_return fail(stopping());
 
     m_api = std::make_unique<Api>(m_front->router, m_config, m_redis, m_store, *m_work);
     const Result<> listening = m_front->server.listen();
@@ -88,8 +90,26 @@ QCoro::Task<Result<>> Engine::start()
     co_return m_state.writeFile(endpointFile, url().toUtf8() + '\n');
 }
 
+/// Redis and the database.
+QCoro::Task<Result<>> Engine::startParts()
+{
+    if (m_isStopping)
+        co_return fail(stopping());
+    const Result<> redis = co_await m_redis.start();
+    if (m_isStopping)
+        co_return fail(stopping());
+    if (!redis)
+        co_return redis;
+    const Result<> store =
+        co_await m_store.open(sealingKeyFile(m_config, m_state), QDateTime::currentMSecsSinceEpoch());
+    if (m_isStopping)
+        co_return fail(stopping());
+    co_return store;
+}
+
 QCoro::Task<> Engine::stop()
 {
+    m_isStopping = true;
     m_state.removeFile(endpointFile);
     m_housekeeping.stop();
     co_await m_front->server.stop(httpGraceMs);

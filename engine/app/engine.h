@@ -23,16 +23,20 @@ public:
     Engine(config::Config config, StateDir state);
     ~Engine() override;
 
-    /// Ends when the API answers. A failure is final: call stop(), then exit.
+    /// Ends when the API answers. A failure is final: call stop(), then exit. "stopping" when stop() came first.
     QCoro::Task<Result<>> start();
-    /// Orderly, within 15 s: no new requests, running jobs finish or go back, plugins stop, then Redis.
+    /// Orderly, within 15 s: no new requests, running jobs finish or go back, plugins stop, then Redis. A start that
+    /// is under way ends at its next step.
     QCoro::Task<> stop();
+    bool isStopping() const { return m_isStopping; }
 
     QString url() const; ///< of the API
 
 private:
+    QCoro::Task<Result<>> startParts();
     void keepHouse();
 
+    bool m_isStopping = false; ///< first: what is still under way looks at it while the rest ends
     const config::Config m_config;
     StateDir m_state;
     std::unique_ptr<Front> m_front;

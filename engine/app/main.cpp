@@ -8,6 +8,7 @@
 #include <QtCore/QCommandLineParser>
 #include <QtCore/QCoreApplication>
 #include <QtCore/QProcessEnvironment>
+#include <QtCore/QTimer>
 
 #include <cstdio>
 
@@ -21,11 +22,14 @@ namespace {
 const QString help = uR"(Keeps Gmail watches alive and Gmail quota unbroken.
 
 When it is ready it prints one line: "listening on http://HOST:PORT". SIGTERM and
-SIGINT stop it within 15 s; a second one ends it at once.
+SIGINT stop it within 15 s: running jobs finish or go back to the queue, uncounted.
+A second one ends it at once; what was running is taken over at the next start.
 
 Exit codes: 0 stopped in order, 1 failure, 2 wrong command line, 3 configuration,
 4 state folder (not writable, or in use), 5 address or TLS, 6 Redis, 7 database,
-8 sealing key.)"_s;
+8 sealing key, 9 cut short (second signal, or not stopped within 15 s).)"_s;
+
+constexpr int stopBoundMs = 14'500;
 
 struct Options {
     QString configFile;
@@ -89,6 +93,8 @@ int complain(const Error &error)
 QCoro::Task<> run(Engine &engine, app::ServiceManager &service)
 {
     const Result<> started = co_await engine.start();
+    if (engine.isStopping())
+        co_return; // stop() ends the program
     if (!started) {
         co_await engine.stop();
         QCoreApplication::exit(complain(started.error()));
@@ -102,6 +108,10 @@ QCoro::Task<> run(Engine &engine, app::ServiceManager &service)
 QCoro::Task<> stop(Engine &engine, app::ServiceManager &service)
 {
     service.stopping();
+    QTimer::singleShot(stopBoundMs, &engine, [] {
+        log::error(u"engine"_s, u"Not everything stopped in time; the engine ends without it."_s);
+        std::_Exit(int(ExitCode::CutShort));
+    });
     co_await engine.stop();
     QCoreApplication::exit(int(ExitCode::Ok));
 }
@@ -127,13 +137,7 @@ int main(int argc, char *argv[])
         return complain(state.error());
 
     Engine engine(*config, *std::move(state));
-    bool stopping = false;
-    QObject::connect(&signals, &app::Signals::stopRequested, &engine, [&] {
-        if (stopping)
-            std::_Exit(int(ExitCode::Failure));
-        stopping = true;
-        stop(engine, service);
-    });
+    QObject::connect(&signals, &app::Signals::stopRequested, &engine, [&] { stop(engine, service); });
     QObject::connect(&signals, &app::Signals::reloadRequested, &engine, [] {
         log::warning(u"engine"_s,
                      u"The configuration is read at the start: restart to apply what changed."_s);

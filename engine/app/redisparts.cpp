@@ -72,6 +72,8 @@ QCoro::Task<Result<>> RedisParts::start()
     m_checkTimer.start();
 
     const bool ready = co_await m_connection->waitReady(firstConnectMs);
+    if (!m_connection || !m_checkTimer.isActive())
+        co_return Result<>(); // stopped meanwhile
     if (!ready) {
         log::warning(component,
                      u"Redis does not answer yet; the engine starts without it and goes on trying."_s,

@@ -91,11 +91,20 @@ private:
         m_jobs->serve(*m_worker);
         m_worker->start();
     }
-    QByteArray jobField(const char *name) { return m_redis->field("j", name); }
-    void addJob(const QByteArray &type, const QByteArray &payload = "{}")
+    QByteArray jobField(const char *name) { return m_redis->field(m_job, name); }
+    int jobCount(const char *counter) { return jobField(counter).toInt(); }
+    QStringList places() { return m_redis->placesOf(m_job); }
+    void addJob(const QString &type, const QJsonObject &payload = {})
     {
-        m_redis->call("enqueue", {"", "0", "j", type, payload, "", "0", "0"});
+        queue::JobSpec spec;
+        spec.type = type;
+        spec.payload = payload;
+        const Result<queue::EnqueueResult> added = QCoro::waitFor(m_redis->queue().enqueue(spec));
+        QVERIFY(added);
+        m_job = added->job.toUtf8();
     }
+
+    QByteArray m_job; ///< the last one added
 
     std::unique_ptr<PluginJobs> m_jobs;
     std::unique_ptr<test::QueueRedis> m_redis;
@@ -182,8 +191,8 @@ void TestPluginJobs::oneHandlerForEachType()
     first.answer = second.answer = Status::success();
     m_jobs->serve(*m_worker);
     m_worker->start();
-    for (const QByteArray type : {"a", "b", "c"})
-        m_redis->call("enqueue", {"", "0", type, type, "{}", "", "0", "0"});
+    for (const QString &type : {u"a"_s, u"b"_s, u"c"_s})
+        addJob(type);
     QTRY_COMPARE(first.jobs.size() + second.jobs.size(), 3);
     QCOMPARE(first.jobs.size(), 2);
     QCOMPARE(second.jobs.first().value("type"_L1), u"c"_s);
@@ -194,9 +203,9 @@ void TestPluginJobs::handsOverTheJob()
     Handler handler({u"work"_s});
     handler.answer = Status::failure(u"retry"_s, u"Not yet."_s, {{u"after_ms"_s, 0}});
     begin(handler);
-    addJob("work", R"({"name":"Ada"})");
+    addJob(u"work"_s, {{u"name"_s, u"Ada"_s}});
     QTRY_COMPARE(handler.jobs.size(), 1);
-    const QJsonObject expected{{u"id"_s, u"j"_s},
+    const QJsonObject expected{{u"id"_s, QString::fromUtf8(m_job)},
                                {u"type"_s, u"work"_s},
                                {u"payload"_s, QJsonObject{{u"name"_s, u"Ada"_s}}},
                                {u"attempt"_s, 1},
@@ -207,7 +216,7 @@ void TestPluginJobs::handsOverTheJob()
     handler.answer = Status::success();
     QCOMPARE(handler.jobs.at(1).value("attempt"_L1), 2);
     QVERIFY(handler.jobs.at(2).value("deferrals"_L1) == 1 || handler.jobs.at(2).value("attempt"_L1) == 3);
-    QTRY_COMPARE(m_redis->placesOf("j"), QStringList());
+    QTRY_COMPARE(places(), QStringList());
     QCOMPARE(m_redis->integer({"ZCARD", test::QueueRedis::key("dead")}), 0);
 }
 
@@ -218,16 +227,16 @@ void TestPluginJobs::waitsNoLongerThanTheDeadline()
     m_jobs->add(offered);
     m_jobs->serve(*m_worker);
     m_worker->start();
-    addJob("work");
-    QTRY_COMPARE(jobField("attempts"), "1");
+    addJob(u"work"_s);
+    QTRY_COMPARE(jobCount("attempts"), 1);
     QCOMPARE(jobField("error_class"), "timeout");
-    QCOMPARE(m_redis->placesOf("j"), QStringList{u"delayed"_s});
+    QCOMPARE(places(), QStringList{u"delayed"_s});
     // The reply is the plugin's until it finishes it, and nobody minds that it does.
     QVERIFY(handler.open->isAbandoned());
     QCOMPARE(offered.lateAnswers->load(), 0);
     handler.open->finish(Status::success(), {});
     QCOMPARE(offered.lateAnswers->load(), 1);
-    QCOMPARE(m_redis->placesOf("j"), QStringList{u"delayed"_s});
+    QCOMPARE(places(), QStringList{u"delayed"_s});
 }
 
 void TestPluginJobs::survivesAnException()
@@ -235,9 +244,9 @@ void TestPluginJobs::survivesAnException()
     Handler handler({u"work"_s});
     handler.throws = true;
     begin(handler);
-    addJob("work");
+    addJob(u"work"_s);
     QTRY_COMPARE(jobField("error_class"), "plugin_exception");
-    QCOMPARE(jobField("attempts"), "1");
+    QCOMPARE(jobCount("attempts"), 1);
     QVERIFY(jobField("error_text").contains("broken"));
 }
 
@@ -245,11 +254,11 @@ void TestPluginJobs::keepsJobsThatNobodyRuns()
 {
     Handler handler({u"work"_s});
     begin(handler);
-    addJob("of-a-removed-plugin");
-    QTRY_COMPARE(jobField("deferrals"), "1");
+    addJob(u"of-a-removed-plugin"_s);
+    QTRY_COMPARE(jobCount("deferrals"), 1);
     QCOMPARE(jobField("error_class"), "no_handler");
-    QCOMPARE(jobField("attempts"), "0");
-    QCOMPARE(m_redis->placesOf("j"), QStringList{u"delayed"_s});
+    QCOMPARE(jobCount("attempts"), 0);
+    QCOMPARE(places(), QStringList{u"delayed"_s});
     QVERIFY(handler.jobs.isEmpty());
 }
 
@@ -257,17 +266,17 @@ void TestPluginJobs::givesBackAtTheStop()
 {
     Handler handler({u"work"_s});
     begin(handler);
-    addJob("work");
+    addJob(u"work"_s);
     QTRY_VERIFY(handler.open);
-    QCOMPARE(jobField("starts"), "1");
+    QCOMPARE(jobCount("starts"), 1);
     QCoro::waitFor(m_worker->stop(10));
     m_jobs->giveUp();
     QTRY_VERIFY(handler.open->isAbandoned());
-    QCOMPARE(m_redis->placesOf("j"), QStringList{u"waiting"_s});
-    QCOMPARE(jobField("starts"), "0");
-    QCOMPARE(jobField("attempts"), "0");
+    QCOMPARE(places(), QStringList{u"waiting"_s});
+    QCOMPARE(jobCount("starts"), 0);
+    QCOMPARE(jobCount("attempts"), 0);
     handler.open->finish(Status::success(), {}); // too late to count
-    QCOMPARE(m_redis->placesOf("j"), QStringList{u"waiting"_s});
+    QCOMPARE(places(), QStringList{u"waiting"_s});
 }
 
 QTEST_GUILESS_MAIN(TestPluginJobs)
