@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 using namespace Qt::StringLiterals;
 
@@ -18,8 +19,12 @@ namespace tidekeeper::test {
 
 Program::Program(const QString &name, QStringList arguments, QString logFile) : m_logFile(std::move(logFile))
 {
-    // Not even a test that crashes leaves a program behind.
-    m_process.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); });
+    // Not even a test that crashes leaves a program behind, and a program that is meant to crash leaves no core.
+    m_process.setChildProcessModifier([] {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        constexpr rlimit none{0, 0};
+        ::setrlimit(RLIMIT_CORE, &none);
+    });
     m_process.setProcessChannelMode(QProcess::MergedChannels);
     m_process.setStandardOutputFile(m_logFile);
     m_process.start(QStringLiteral(TIDEKEEPER_BINARY_DIR "/bin/") + name, arguments);
@@ -80,7 +85,7 @@ bool Product::startEngine(const QByteArray &extra)
     if (!secret.open(QIODevice::WriteOnly) || !config.open(QIODevice::WriteOnly))
         return false;
     secret.write("sim-secret");
-    const QByteArray url = googleUrl.toUtf8();
+    const QByteArray url = google ? googleUrl.toUtf8() : "http://127.0.0.1:9";
     config.write("[google]\noauth_url = \"" + url + "\"\ngmail_url = \"" + url
                  + "\"\n"
                    "[google.projects.default]\nproject_id = \"sim-project\"\n"
@@ -93,7 +98,8 @@ bool Product::startEngine(const QByteArray &extra)
 
     engine = std::make_unique<Program>(u"tidekeeperd"_s,
                                        QStringList{u"--config"_s, config.fileName(), u"--state-dir"_s,
-                                                   stateDir(), u"--listen"_s, u"127.0.0.1:0"_s},
+                                                   stateDir(), u"--listen"_s, u"127.0.0.1:0"_s}
+                                           + engineArguments,
                                        folder.filePath(u"engine.log"_s));
     engineUrl = engine->waitListening();
     QFile token(stateDir() + u"/admin.token"_s);

@@ -21,6 +21,7 @@ public:
     QString waitListening();
     /// Its exit code; −1 when it is still there after ms or crashed.
     int waitFinished(int ms);
+    bool isRunning() const { return m_process.state() != QProcess::NotRunning; }
     void terminate() { m_process.terminate(); }
     void kill();
     qint64 processId() const { return m_process.processId(); }
@@ -35,7 +36,7 @@ private:
 class Product {
 public:
     bool startGoogle();
-    /// extra: more lines of TOML.
+    /// extra: more lines of TOML. Without a Google it finds nobody there.
     bool startEngine(const QByteArray &extra = {});
 
     /// Makes accounts at Google, whose watches lapse in half an hour, and imports them.
@@ -57,6 +58,7 @@ public:
     std::unique_ptr<Program> engine;
     QString engineUrl;
     QString googleUrl;
+    QStringList engineArguments; ///< more of them
     QByteArray adminToken;
     QByteArray importedLines; ///< what importAccounts() sent, tokens included
 
