@@ -152,8 +152,13 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
     TIDEKEEPER_FAULT_POINT("queue.ended");
     if (!alive)
         co_return;
-    const bool counted = reply && reply->toInteger() == 1;
-    Q_EMIT jobEnded(job, counted ? kindText(outcome.kind) : u"taken_over"_s, durationMs);
+    const qint64 answer = reply ? reply->toInteger() : 0;
+    QString kind = kindText(outcome.kind);
+    if (answer == 0)
+        kind = u"taken_over"_s;
+    else if (answer == 2) // too old to be tried again
+        kind = u"dead"_s;
+    Q_EMIT jobEnded(job, kind, durationMs);
 }
 
 QCoro::Task<> Worker::endAlone(Done done)
