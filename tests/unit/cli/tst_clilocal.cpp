@@ -81,8 +81,8 @@ void TestCliLocal::namesUnknownCommands_data()
         << u"accounts export"_s
         << u"\"export\" is no command of \"tidekeeper accounts\". Did you mean \"import\"?"_s;
     QTest::newRow("with arguments")
-        << u"schedules runn x --json"_s
-        << u"\"runn\" is no command of \"tidekeeper schedules\". Did you mean \"run\"?"_s;
+        << u"schedules resum x --json"_s
+        << u"\"resum\" is no command of \"tidekeeper schedules\". Did you mean \"resume\"?"_s;
     QTest::newRow("none given") << u"schedules"_s << u"subcommand is required"_s;
     QTest::newRow("a missing argument is not taken for it")
         << u"accounts show --colour"_s << u"id is required"_s;
