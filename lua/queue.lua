@@ -1,6 +1,6 @@
 #!lua name=tidekeeper_queue
 -- SPDX-License-Identifier: Apache-2.0
--- build: 3
+-- build: 4
 --
 -- The queue: every move of a job is one function. This file, queue_work.lua and queue_upkeep.lua, one after the
 -- other, make the library. README.md gives keys, arguments and results.
@@ -22,8 +22,14 @@ local function nowMs()
     return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 end
 
+local lastNumber, lastText
+
+-- The same instant is written many times in one call.
 local function text(number)
-    return string.format('%.0f', number)
+    if number ~= lastNumber then
+        lastNumber, lastText = number, string.format('%.0f', number)
+    end
+    return lastText
 end
 
 local function whole(value, name)
@@ -34,7 +40,10 @@ local function whole(value, name)
     return number
 end
 
-local function places(prefix)
+local MOST_PREFIXES = 64
+local knownPlaces, knownCount = {}, 0
+
+local function makePlaces(prefix)
     return {
         urgent = prefix .. ':stream:urgent', normal = prefix .. ':stream:normal', wake = prefix .. ':wake',
         job = prefix .. ':job:', log = prefix .. ':log:', dedupe = prefix .. ':dedupe',
@@ -43,6 +52,19 @@ local function places(prefix)
         group = prefix .. ':group:', finished = prefix .. ':finished', runs = prefix .. ':runs:',
         terms = prefix .. ':terms', schedule = prefix .. ':schedule:', lost = prefix .. ':lost'
     }
+end
+
+-- The names of a queue's keys; put together once, as that costs more than a short function does.
+local function places(prefix)
+    local k = knownPlaces[prefix]
+    if not k then
+        if knownCount == MOST_PREFIXES then
+            knownPlaces, knownCount = {}, 0
+        end
+        k = makePlaces(prefix)
+        knownPlaces[prefix], knownCount = k, knownCount + 1
+    end
+    return k
 end
 
 -- flag: 'allow-oom' for what frees memory or keeps a lease, so that a full Redis can be worked off; 'no-writes'.
@@ -88,7 +110,7 @@ end
 
 -- Steps -------------------------------------------------------------------------------------------------------
 
--- What a move needs to know of a job, or nothing when its body is gone. Counters of 0 are not stored.
+-- What a move needs to know of a job, or nothing when its body is gone. What is 0 or empty may be missing.
 local function jobOf(k, id)
     local f = redis.call('HMGET', k.job .. id, 'state', 'owner', 'lane', 'entry', 'dedupe', 'schedule', 'type',
         'starts', 'attempts', 'deferrals', 'enqueued_at', 'started_at')
@@ -135,7 +157,7 @@ local function leaveHands(k, id, lane, entry)
 end
 
 local function freeDedupe(k, id, dedupe)
-    if dedupe and dedupe ~= '' and redis.call('HGET', k.dedupe, dedupe) == id then
+    if dedupe and redis.call('HGET', k.dedupe, dedupe) == id then
         redis.call('HDEL', k.dedupe, dedupe)
     end
 end
@@ -177,12 +199,13 @@ local function newJob(k, now, job)
         entry = redis.call('XADD', k[lane], '*', 'j', job.id)
     end
     redis.call('HSET', k.job .. job.id, 'state', state, 'lane', lane, 'entry', entry, 'type', job.type,
-        'payload', job.payload, 'dedupe', job.dedupe, 'enqueued_at', text(now))
+        'payload', job.payload, 'enqueued_at', text(now))
     if job.schedule ~= '' then
         redis.call('HSET', k.job .. job.id, 'schedule', job.schedule, 'nominal', job.nominal,
             'result', job.result or 'added', 'fired_at', text(now))
     end
     if job.dedupe ~= '' then
+        redis.call('HSET', k.job .. job.id, 'dedupe', job.dedupe)
         redis.call('HSET', k.dedupe, job.dedupe, job.id)
     end
 end
@@ -193,7 +216,7 @@ local function runAgain(k, now, id, job)
     if not f[1] then
         return
     end
-    newJob(k, now, {id = f[1], type = job.type, payload = f[2], dedupe = job.dedupe, delay = 0,
+    newJob(k, now, {id = f[1], type = job.type, payload = f[2], dedupe = job.dedupe or '', delay = 0,
         urgent = job.lane == 'urgent', schedule = f[3], nominal = f[4], result = 'queued_one'})
     redis.call('HSET', k.schedule .. f[3], 'job', f[1])
     redis.call('HDEL', k.job .. id, 'again_id', 'again_payload', 'again_schedule', 'again_nominal')

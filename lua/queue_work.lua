@@ -19,14 +19,16 @@ local function finish(k, now, ends)
         if job then
             seen[id] = true
             recordEnd(k, now, id, job, 'done')
-            if job.dedupe ~= '' then
+            if job.dedupe then
                 runAgain(k, now, id, job)
                 freeDedupe(k, id, job.dedupe)
             end
-            table.insert(hands[job.state], id)
-            table.insert(entries[job.lane], job.entry)
+            local set, lane = hands[job.state], entries[job.lane]
+            set[#set + 1], lane[#lane + 1] = id, job.entry
             keys[#keys + 1] = k.job .. id
-            keys[#keys + 1] = k.log .. id
+            if job.attempts or job.deferrals then -- else nothing was logged
+                keys[#keys + 1] = k.log .. id
+            end
         end
     end
     for state, ids in pairs(hands) do
@@ -51,7 +53,7 @@ register('tidekeeper_ack_v1', 'allow-oom', function(keys, args)
     return finish(places(keys[1]), nowMs(), {{args[1], args[2]}})[1]
 end)
 
--- args: id, owner, delay_ms, max_age_ms, class, text
+-- args: id, owner, delay_ms, max_age_ms, class, text → 2 when it is a dead letter now, too old to be tried again
 local function againLater(keys, args, kind, counter)
     local k, now, id = places(keys[1]), nowMs(), args[1]
     local job = inHands(k, id, args[2])
@@ -62,7 +64,7 @@ local function againLater(keys, args, kind, counter)
     job[counter] = text(redis.call('HINCRBY', k.job .. id, counter, 1))
     if due > tonumber(job.enqueuedAt) + whole(args[4], 'max_age_ms') then
         bury(k, now, id, job, args[5], args[6])
-        return 1
+        return 2
     end
     redis.call('HSET', k.job .. id, 'starts', '0', 'error_class', args[5], 'error_text', args[6])
     logEnd(k, id, now, kind, args[5], args[6])
@@ -255,7 +257,7 @@ local function handOver(k, now, take)
         if found.from and found.from ~= set then
             redis.call('ZREM', k[found.from], found.id)
         end
-        jobs[i] = {found.id, owner, found.begins and 1 or 0, f[4], f[5], f[6], starts, f[8] or 0, f[9] or 0, f[10],
+        jobs[i] = {found.id, owner, found.begins and 1 or 0, f[4], f[5], f[6] or '', starts, f[8] or 0, f[9] or 0, f[10],
             f[3]}
     end
     return jobs
@@ -269,9 +271,11 @@ end
 
 -- → jobs, ms until the next delayed one, where to wait for more (nothing when more may be waiting)
 local function takeJobs(k, now, take)
-    promote(k, now, 100)
-    takeOver(k, now, take, 'running')
-    takeOver(k, now, take, 'claimed')
+    if take.sweep then
+        promote(k, now, 100)
+        takeOver(k, now, take, 'running')
+        takeOver(k, now, take, 'claimed')
+    end
     local isEmpty = true
     for _, lane in ipairs(LANES) do
         isEmpty = readLane(k, take, lane) and isEmpty
@@ -286,18 +290,18 @@ local function takeJobs(k, now, take)
 end
 
 -- A worker's turn: what it ended, which of its prefetched jobs it starts, and how many more it takes, of which it
--- can begin some now. args: consumer, token, lease_ms, max_starts, take, begin, how many ends, {id, owner} of each,
--- then {id, owner} of each start.
+-- can begin some now. args: consumer, token, lease_ms, max_starts, take, begin, sweep ('1' = also what became due or
+-- outlived its lease), how many ends, {id, owner} of each, then {id, owner} of each start.
 redis.register_function('tidekeeper_turn_v1', function(keys, args)
     local k, now = places(keys[1]), nowMs()
     local take = {consumer = args[1], token = args[2] .. '.', untilMs = text(now + whole(args[3], 'lease_ms')),
         maxStarts = whole(args[4], 'max_starts'), count = whole(args[5], 'take'), begin = whole(args[6], 'begin'),
-        found = {}, lost = {}, dead = {}}
-    local endCount, ends, starts = whole(args[7], 'ends'), {}, {}
-    if take.count > MOST_IN_A_TURN or (#args - 7) % 2 ~= 0 or #args - 7 > 2 * MOST_IN_A_TURN then
-        error({err = 'ERR wants pairs of id and owner after seven arguments, and takes at most 1,000 jobs'})
+        sweep = args[7] == '1', found = {}, lost = {}, dead = {}}
+    local endCount, ends, starts = whole(args[8], 'ends'), {}, {}
+    if take.count > MOST_IN_A_TURN or #args % 2 ~= 0 or #args - 8 > 2 * MOST_IN_A_TURN then
+        error({err = 'ERR wants pairs of id and owner after eight arguments, and takes at most 1,000 jobs'})
     end
-    for i = 8, #args, 2 do
+    for i = 9, #args, 2 do
         if #ends < endCount then
             ends[#ends + 1] = {args[i], args[i + 1]}
         else

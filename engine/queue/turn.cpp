@@ -36,9 +36,10 @@ TurnAnswer::Taken takenFrom(const QList<redis::Value> &f)
 QList<QByteArray> Turn::arguments(const QByteArray &consumer, int leaseMs, int maxStarts) const
 {
     QList<QByteArray> list;
-    list.reserve(7 + 2 * (ends.size() + starts.size()));
+    list.reserve(8 + 2 * (ends.size() + starts.size()));
     list << consumer << token << QByteArray::number(leaseMs) << QByteArray::number(maxStarts)
-         << QByteArray::number(take) << QByteArray::number(begin) << QByteArray::number(ends.size());
+         << QByteArray::number(take) << QByteArray::number(begin) << (sweep ? "1" : "0")
+         << QByteArray::number(ends.size());
     for (const QList<Job> *jobs : {&ends, &starts}) {
         for (const Job &job : *jobs)
             list << job.id.toUtf8() << job.owner;

@@ -21,6 +21,8 @@ struct Turn {
     int take = 0;
     int begin = 0; ///< of those taken, to be started at once
 
+    bool sweep = false; ///< take also what became due, or outlived its lease
+
     bool isEmpty() const { return ends.isEmpty() && starts.isEmpty() && take == 0; }
     /// The token under which a prefetched job runs once its start is counted.
     QByteArray ownerOfStart(qsizetype index) const { return token + ':' + QByteArray::number(index + 1); }

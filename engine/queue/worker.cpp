@@ -15,6 +15,7 @@ namespace {
 
 constexpr int retryLookMs = 250;
 constexpr int callTimeoutMs = 2'000;
+constexpr int sweepMs = 50; ///< delayed jobs are due at most so late while there is always more to take
 constexpr int mostTurns = 2; ///< calls under way: Redis works on one while the jobs of the other run
 
 /// Not sent, or refused as a whole because memory is full.
@@ -64,6 +65,7 @@ void Worker::look()
 {
     letHungGo();
     m_mayHaveMore = true;
+    m_lastSweep.invalidate();
     turnSoon();
 }
 
@@ -166,11 +168,23 @@ void Worker::pickStarts(Turn &turn)
             m_alone = job.owner;
         m_running.insert(job.owner, {job, {}});
     }
+    if (m_mayHaveMore)
+        askForMore(turn);
+}
+
+/// While a handler is free, only as many as can begin: what begins at once needs no claim before. More are
+/// prefetched when all handlers are at work.
+void Worker::askForMore(Turn &turn)
+{
     const qsizetype inHand = m_running.size() + m_prefetched.size() + m_asked;
     const qsizetype room = m_options.consumers * m_options.prefetch - inHand;
-    turn.take = m_mayHaveMore ? static_cast<int>(std::clamp<qsizetype>(room, 0, Turn::mostJobs)) : 0;
-    if (m_prefetched.isEmpty() && m_alone.isEmpty())
-        turn.begin = std::min(turn.take, m_options.consumers - busyCount());
+    turn.take = static_cast<int>(std::clamp<qsizetype>(room, 0, Turn::mostJobs));
+    const int free = m_options.consumers - busyCount();
+    if (free > 0 && m_prefetched.isEmpty() && m_alone.isEmpty())
+        turn.take = turn.begin = std::min(turn.take, free);
+    turn.sweep = turn.take > 0 && (!m_lastSweep.isValid() || m_lastSweep.hasExpired(sweepMs));
+    if (turn.sweep)
+        m_lastSweep.start();
 }
 
 void Worker::onTurn(const Turn &turn, const QList<Done> &ends, const Result<redis::Value> &reply)

@@ -17,7 +17,7 @@ namespace tidekeeper::queue {
 
 struct WorkerOptions {
     int consumers = 2; ///< jobs that run at the same time
-    int prefetch = 2; ///< jobs in hand for each consumer, the running one included
+    int prefetch = 2; ///< jobs in hand for each consumer while all are at work, the running one included
     int leaseMs = 10'000;
     int heartbeatMs = 3'000;
     int maxStarts = 3; ///< starts without an end before a job is a dead letter
@@ -82,6 +82,7 @@ private:
     void turnSoon();
     void takeTurn();
     void pickStarts(Turn &turn);
+    void askForMore(Turn &turn);
     void onTurn(const Turn &turn, const QList<Done> &ends, const Result<redis::Value> &reply);
     void onRefusedTurn(const Turn &turn, const QList<Done> &ends, bool mayBeExecuted);
     void onStarted(const Turn &turn, const QList<int> &starts);
@@ -117,6 +118,7 @@ private:
     QList<Done> m_done; ///< for the next turn
     QByteArray m_alone; ///< the running job beside which no other is started
     QTimer m_lookTimer;
+    QElapsedTimer m_lastSweep;
     QTimer m_reapTimer;
     QByteArray m_reapCursor = "0";
     int m_turns = 0; ///< calls under way

@@ -70,6 +70,7 @@ redis::Value QueueRedis::turn(const Turn &turn)
                                 "3",
                                 QByteArray::number(turn.take),
                                 QByteArray::number(turn.begin),
+                                "1",
                                 QByteArray::number(turn.ends.size())};
     for (const auto &[id, owner] : turn.ends + turn.starts)
         arguments << id << owner;

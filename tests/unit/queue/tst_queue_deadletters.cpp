@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/deadletters.h"
+#include "queue/worker.h"
 #include "queueredis.h"
 
 #include <QtCore/QJsonArray>
+#include <QtTest/QSignalSpy>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -31,6 +33,7 @@ private Q_SLOTS:
     void dryRunChangesNothing();
     void discardedOnesGoAfterADay();
     void unknownIds();
+    void aWorkerSaysWhatIsTooOld();
 
 private:
     void kill(const QByteArray &id, const QByteArray &errorClass, const QByteArray &text,
@@ -213,6 +216,24 @@ void TestQueueDeadLetters::unknownIds()
     filter.ids = {u"live"_s, u"nobody"_s};
     QCOMPARE((*QCoro::waitFor(m_letters->discard(filter, false)))[u"matched"].toInt(), 0);
     QCOMPARE(m_redis.placesOf("live"), QStringList{u"waiting"_s});
+}
+
+/// Its handler asks for another try, but there is none: whoever listens is told of a dead letter.
+void TestQueueDeadLetters::aWorkerSaysWhatIsTooOld()
+{
+    WorkerOptions options;
+    options.maxAgeMs = 1'000;
+    Worker worker(u"test"_s, m_redis.endpoint(), m_redis.library(), options);
+    worker.handle(u"work"_s, [](Job) -> QCoro::Task<JobOutcome> {
+        co_return JobOutcome{JobOutcome::Kind::Retry, 60'000, u"transient"_s, u"Busy."_s};
+    });
+    QSignalSpy ended(&worker, &Worker::jobEnded);
+    m_redis.add("x");
+    worker.start();
+    QTRY_COMPARE(ended.size(), 1);
+    QCOMPARE(ended[0][1].toString(), u"dead"_s);
+    QCOMPARE(m_redis.placesOf("x"), QStringList{u"dead"_s});
+    QCoro::waitFor(worker.stop(0));
 }
 
 QTEST_GUILESS_MAIN(TestQueueDeadLetters)

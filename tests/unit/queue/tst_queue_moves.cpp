@@ -208,7 +208,7 @@ void TestQueueMoves::tooOldIsDead()
     m_redis.add("x");
     m_redis.startOne();
     QCOMPARE(m_redis.call("defer", {"x", QueueRedis::ownerOf("x"), "5000", "4000", "rate", "later"}).integer,
-             1);
+             2);
     QCOMPARE(m_redis.placesOf("x"), QStringList{u"dead"_s});
     QCOMPARE(m_redis.field("x", "error_class"), "rate");
 }

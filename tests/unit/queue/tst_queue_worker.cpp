@@ -270,9 +270,9 @@ void TestQueueWorker::blockedThreadKeepsItsJobs()
     rival.reset(QThread::create([&] {
         for (int i = 0; i < 30; ++i) {
             QThread::msleep(50);
-            const QByteArray reply =
-                m_redis.server().cli({u"fcall"_s, u"tidekeeper_turn_v1"_s, u"1"_s, u"tk:{q:test}"_s,
-                                      u"rival"_s, u"t"_s, u"10000"_s, u"3"_s, u"5"_s, u"0"_s, u"0"_s});
+            const QByteArray reply = m_redis.server().cli({u"fcall"_s, u"tidekeeper_turn_v1"_s, u"1"_s,
+                                                           u"tk:{q:test}"_s, u"rival"_s, u"t"_s, u"10000"_s,
+                                                           u"3"_s, u"5"_s, u"0"_s, u"1"_s, u"0"_s});
             takenAway += reply.contains("block") || reply.contains("next");
         }
     }));
