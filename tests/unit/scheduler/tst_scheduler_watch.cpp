@@ -86,13 +86,13 @@ void TestSchedulerWatch::jobsGoToTheirQueue()
     QCOMPARE(refused.details[u"field"].toString(), u"job.queue"_s);
     QVERIFY(refused.text.contains(u"Did you mean \"second\"?"_s));
     lead(engine);
+    for (const QByteArray queue : {"test", "second"})
+        QVERIFY(m_redis.integer({"HGET", "tk:{q:" + queue + "}:terms", "scheduler"}) > 0);
     m_clock->advance(minute);
     engine.scheduler.wake();
     QTRY_COMPARE(waiting("test"), 2);
     QTRY_COMPARE(waiting("second"), 1);
     QTRY_COMPARE(engine.find(u"theirs"_s)[u"last_nominal_at"].toInteger(), start + minute);
-    for (const QByteArray queue : {"test", "second"})
-        QVERIFY(m_redis.integer({"HGET", "tk:{q:" + queue + "}:terms", "scheduler"}) > 0);
     // A plugin cannot take the place of the engine's own schedule; the engine takes its own.
     QCOMPARE(plugin.declare(everyMinute(u"own"_s)).code, u"already_declared"_s);
     QVERIFY(engine.scheduler.declare(everyMinute(u"theirs"_s)).ok());
@@ -270,12 +270,12 @@ void TestSchedulerWatch::aPauseHoldsWhoeverLeads()
     QTRY_COMPARE(waiting("test"), 1);
     QVERIFY(change(second, u"s"_s, {{u"paused"_s, true}})); // in the engine that does not lead
     QVERIFY(first->find(u"s"_s)[u"paused"].toBool());
-    m_clock->advance(10 * minute);
-    QVERIFY(change(second, u"s"_s, {{u"paused"_s, false}}));
-    QCoro::waitFor(first->lease.stop());
-    first->scheduler.stop();
     for (const auto &job : m_redis.take(10))
         m_redis.call("ack", {job.id, job.owner});
+    QCoro::waitFor(first->lease.stop());
+    first->scheduler.stop();
+    m_clock->advance(10 * minute);
+    QVERIFY(change(second, u"s"_s, {{u"paused"_s, false}}));
     lead(second);
     QTest::qWait(50);
     QCOMPARE(waiting("test"), 0); // what fell into the pause was not missed, also by the next leader
