@@ -83,8 +83,7 @@ const QList<QJsonObject> &EngineProcess::events()
     QFile file(m_logFile);
     if (!file.open(QIODevice::ReadOnly) || !file.seek(m_readTo))
         return m_events;
-    while (file.canReadLine()) {
-        const QByteArray line = file.readLine();
+    for (QByteArray line = file.readLine(); line.endsWith('\n'); line = file.readLine()) {
         m_readTo += line.size();
         const QJsonDocument json = QJsonDocument::fromJson(line);
         m_events.append(json.isObject() ? json.object()

@@ -42,6 +42,7 @@ public:
     /// Continues all that is held and lets them work for a moment; false when one of them did not end in order then.
     bool stopEngines();
 
+    redis::RedisConnection &connection() { return *m_connection; }
     redis::Value command(const QList<QByteArray> &arguments);
     CommandLog &commands() { return m_commands; }
     int held = 0; ///< engines that were continued after a hold

@@ -53,11 +53,11 @@ private:
     QByteArray points()
     {
         const bool kills = m_harm == Harm::Kills;
+        const int last = kills ? 20 : m_ticks * 2 / 3;
         QByteArrayList points;
         for (int i = 0; i < (kills ? 1 : 8); ++i) {
             const QByteArray name = between(0, 1) == 0 ? "scheduler.fire" : "scheduler.fired";
-            points.append(name + ':' + QByteArray::number(between(4, kills ? 20 : 70))
-                          + (kills ? ":kill" : ":stop"));
+            points.append(name + ':' + QByteArray::number(between(4, last)) + (kills ? ":kill" : ":stop"));
         }
         return points.join(',');
     }

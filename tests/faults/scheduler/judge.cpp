@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge.h"
 
+#include "queue/jobqueue.h"
+
 #include <QtCore/QJsonDocument>
 
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::faults {
+
+namespace {
+
+const QString byHand = u"by-hand"_s; // a schedule and its jobs
+const QString staleTerm = u"stale_term"_s;
+
+} // namespace
 
 const QStringList queueNames{u"renew"_s, u"plugins"_s};
 
@@ -26,7 +35,7 @@ QJsonObject secondly(const QString &id, const QString &queue)
 QMap<qint64, int> jobsByNominalMs(Fleet &fleet, const QString &queue, const QString &schedule)
 {
     QMap<qint64, int> jobs;
-    for (const QByteArray lane : {"urgent", "normal"}) {
+    for (const char *const lane : {"urgent", "normal"}) {
         const redis::Value entries =
             fleet.command({"XRANGE", queuePrefix(queue) + ":stream:" + lane, "-", "+"});
         for (const redis::Value &entry : entries.items) {
@@ -89,32 +98,36 @@ QStringList judgeCommands(const CommandLog &commands)
 QStringList replayOldTerms(Fleet &fleet, const QList<qint64> &terms)
 {
     QStringList faults;
-    for (const QString &queue : queueNames) {
-        const QByteArray prefix = queuePrefix(queue);
+    redis::FunctionLibrary library(fleet.connection(), "tidekeeper_queue", queue::libraryCode());
+    for (const QString &name : queueNames) {
+        queue::JobQueue queue(name, library);
         for (const qint64 term : terms.mid(0, terms.size() - 1)) {
-            const QByteArray number = QByteArray::number(term);
-            const redis::Value fire =
-                fleet.command({"FCALL", "tidekeeper_fire_v1", "1", prefix, "by-hand", "", "1000", "scheduler",
-                               number, "skip", "by-hand", "by-hand", "{}", "", "0"});
-            const redis::Value enqueue =
-                fleet.command({"FCALL", "tidekeeper_enqueue_v1", "1", prefix, "scheduler", number, "by-hand",
-                               "by-hand", "{}", "", "0", "0"});
-            for (const redis::Value &answer : {fire, enqueue}) {
-                if (answer.type != redis::Value::Type::Error || !answer.text.startsWith("STALETERM"))
-                    faults.append(u"term %1 by hand on %2 was answered \"%3\""_s.arg(term).arg(
-                        queue, QString::fromUtf8(answer.text)));
-            }
+            queue::JobSpec job;
+            job.type = byHand;
+            job.leaseName = u"scheduler"_s;
+            job.term = term;
+            queue::Fire fire;
+            fire.schedule = byHand;
+            fire.nominalMs = 1'000;
+            fire.leaseName = job.leaseName;
+            fire.term = term;
+            const auto fired = QCoro::waitFor(queue.fire(fire, job));
+            const auto enqueued = QCoro::waitFor(queue.enqueue(job));
+            if (fired || fired.error().code != staleTerm)
+                faults.append(u"%1 let the old term %2 fire"_s.arg(name).arg(term));
+            if (enqueued || enqueued.error().code != staleTerm)
+                faults.append(u"%1 let the old term %2 enqueue"_s.arg(name).arg(term));
         }
-        if (fleet.command({"EXISTS", prefix + ":job:by-hand", prefix + ":schedule:by-hand"}).toInteger() != 0)
-            faults.append(u"an old term left something behind in "_s + queue);
+        if (!jobsByNominalMs(fleet, name, byHand).isEmpty()
+            || fleet.command({"EXISTS", queuePrefix(name) + ":schedule:" + byHand.toUtf8()}).toInteger() != 0)
+            faults.append(u"an old term left something behind in "_s + name);
     }
     return faults;
 }
 
 QStringList judgeEvents(Fleet &fleet)
 {
-    static const QStringList codes{u"stale_term"_s, u"redis_unavailable"_s, u"redis_timeout"_s,
-                                   u"redis_closed"_s};
+    static const QStringList codes{staleTerm, u"redis_unavailable"_s, u"redis_timeout"_s, u"redis_closed"_s};
     QStringList faults;
     for (int i = 0; i < fleet.engineCount(); ++i) {
         for (const QJsonObject &event : fleet.engine(i).events()) {
