@@ -12,6 +12,7 @@ Status HelloPlugin::initialize(Host *host)
 {
     m_host = host;
     m_clock = service<Clock>(host);
+    m_scheduler = service<Scheduler>(host);
     m_greeting = host->configuration().value("greeting"_L1).toString();
     return Status::success();
 }
@@ -19,7 +20,14 @@ Status HelloPlugin::initialize(Host *host)
 void HelloPlugin::start(Reply *reply)
 {
     m_host->log(1, u"%1, it is %2 ms since the epoch."_s.arg(m_greeting).arg(m_clock->nowMs()));
-    reply->finish(Status::success(), {});
+    // Each day at noon, UTC, a job of our own type. Operators may change, pause or run it; what they did wins.
+    reply->finish(m_scheduler->declare({{u"id"_s, u"hello-daily"_s},
+                                        {u"title"_s, u"Greet the world"_s},
+                                        {u"cron"_s, u"0 12 * * *"_s},
+                                        {u"job"_s,
+                                         QJsonObject{{u"type"_s, u"hello"_s},
+                                                     {u"payload"_s, QJsonObject{{u"name"_s, u"world"_s}}}}}}),
+                  {});
 }
 
 void HelloPlugin::stop(Reply *reply)

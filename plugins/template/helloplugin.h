@@ -5,7 +5,7 @@
 
 namespace hello {
 
-/// Greets when it starts and runs jobs of the type "hello".
+/// Greets when it starts, and runs jobs of the type "hello", one of them each day.
 class HelloPlugin final : public QObject, public tidekeeper::Plugin, public tidekeeper::JobHandler {
     Q_OBJECT
     Q_PLUGIN_METADATA(IID TIDEKEEPER_PLUGIN_IID FILE "hello.json")
@@ -22,6 +22,7 @@ public:
 private:
     tidekeeper::Host *m_host = nullptr;
     tidekeeper::Clock *m_clock = nullptr;
+    tidekeeper::Scheduler *m_scheduler = nullptr;
     QString m_greeting;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "e2e/product.h"
 #include "pluginhost/pluginhost.h"
 #include "support/fakeclock.h"
 
@@ -12,6 +13,23 @@ using namespace Qt::StringLiterals;
 using namespace tidekeeper;
 using namespace tidekeeper::pluginhost;
 
+namespace {
+
+/// Keeps what was declared.
+class DeclaredSchedules final : public Scheduler {
+public:
+    Status declare(const QJsonObject &schedule) override
+    {
+        declared.append(schedule);
+        return Status::success();
+    }
+    void runNow(const QString &, Reply *reply) override { reply->finish(Status::success(), {}); }
+
+    QList<QJsonObject> declared;
+};
+
+} // namespace
+
 /// Follows the SDK's README as an author would, outside this tree.
 class TestOutOfTreePlugin : public QObject {
     Q_OBJECT
@@ -21,6 +39,7 @@ private Q_SLOTS:
     void installsWhatAnAuthorNeeds();
     void refusesAnSdkOfAnotherMajor();
     void runsInTheHost();
+    void runsInTheEngine();
     void relinksWhenOnlyTheMetadataChanged();
 
 private:
@@ -118,6 +137,8 @@ void TestOutOfTreePlugin::runsInTheHost()
     test::FakeClock clock;
     ServiceRegistry services;
     services.add<Clock>(&clock);
+    DeclaredSchedules schedules;
+    services.add<Scheduler>(&schedules);
     QStringList log;
     HostOptions options;
     options.searchPath = {m_build + u"/lib/tidekeeper/plugins"_s};
@@ -128,6 +149,9 @@ void TestOutOfTreePlugin::runsInTheHost()
     QCOMPARE(host.records().size(), 1U);
     QCOMPARE(toString(host.records().front().state), u"running"_s);
     QVERIFY(log.contains(u"Good morning, it is %1 ms since the epoch."_s.arg(clock.nowMs())));
+
+    QCOMPARE(schedules.declared.size(), 1);
+    QCOMPARE(schedules.declared.first().value("id"_L1), u"hello-daily"_s);
 
     const QList<Implementation<JobHandler>> handlers = host.implementations<JobHandler>();
     QCOMPARE(handlers.size(), 1);
@@ -140,6 +164,30 @@ void TestOutOfTreePlugin::runsInTheHost()
 
     QCoro::waitFor(host.stop());
     QCOMPARE(toString(host.records().front().state), u"stopped"_s);
+}
+
+/// Declared schedule, run by hand over the API, job of a queue, handler, history: all of it by the real engine.
+void TestOutOfTreePlugin::runsInTheEngine()
+{
+    test::Product product;
+    product.engineArguments = {u"--plugin-path"_s, m_build + u"/lib/tidekeeper/plugins"_s};
+    QVERIFY2(product.startEngine("[plugins.hello]\ngreeting = \"Good evening\"\n"),
+             product.engine->log().constData());
+    const QString schedule = u"/api/v1/schedules/hello-daily"_s;
+    QVERIFY(
+        test::Product::eventually(10'000, [&] { return product.enginePost(schedule + u"/run"_s).good(); }));
+    QVERIFY(test::Product::eventually(
+        10'000, [&] { return product.engine->log().contains("Good evening, world."); }));
+
+    QJsonObject run;
+    QVERIFY(test::Product::eventually(10'000, [&] {
+        run = product.engineGet(schedule + u"/runs"_s).body["runs"_L1][0].toObject();
+        return run["outcome"_L1] == "done"_L1;
+    }));
+    QCOMPARE(run["trigger"_L1].toString(), u"manual"_s);
+    QCOMPARE(run["attempts"_L1].toInt(), 0);
+    product.engine->terminate();
+    QCOMPARE(product.engine->waitFinished(15'000), 0);
 }
 
 void TestOutOfTreePlugin::relinksWhenOnlyTheMetadataChanged()

@@ -77,7 +77,7 @@ private Q_SLOTS:
         QCOMPARE(crashes, 3);
         QCOMPARE(scene.times(u"began poison"_s), 3);
 
-        const QJsonObject letter = dead(scene, u"plugins"_s)["jobs"_L1][0].toObject();
+        const QJsonObject letter = dead(scene, u"plugins"_s)["dead"_L1][0].toObject();
         QCOMPARE(letter["error_class"_L1].toString(), u"stalled"_s);
         QCOMPARE(letter["payload"_L1]["name"_L1].toString(), u"poison"_s); // raw payload kept
         for (const QString &name : {u"beside"_s, u"next"_s, u"last"_s}) {
