@@ -19,7 +19,7 @@ constexpr int anHourS = 3'600;
 class Run {
 public:
     Run(Harm harm, unsigned seed, bool isSmall)
-        : m_harm(harm), m_random(seed), m_ticks(isSmall ? 10 : 100),
+        : m_harm(harm), m_random(seed), m_ticks(isSmall ? 6 : 100),
           m_fleet({.leaseMs = isSmall ? 1'000 : 2'000,
                    .everyMs = isSmall ? 150 : 300,
                    .schedules = {secondly(scheduleNames[0], queueNames[0]),
@@ -53,11 +53,14 @@ private:
     QByteArray points()
     {
         const bool kills = m_harm == Harm::Kills;
-        const int last = kills ? 20 : m_ticks * 2 / 3;
+        const int last = std::min(kills ? 20 : 70, m_ticks * 2 / 3);
         QByteArrayList points;
         for (int i = 0; i < (kills ? 1 : 8); ++i) {
             const QByteArray name = between(0, 1) == 0 ? "scheduler.fire" : "scheduler.fired";
-            points.append(name + ':' + QByteArray::number(between(4, last)) + (kills ? ":kill" : ":stop"));
+            const QByteArray passage = name + ':' + QByteArray::number(between(4, last));
+            const QByteArray point = passage + (kills ? ":kill" : ":stop");
+            if (!points.contains(point))
+                points.append(point);
         }
         return points.join(',');
     }

@@ -129,11 +129,17 @@ QStringList judgeEvents(Fleet &fleet)
 {
     static const QStringList codes{staleTerm, u"redis_unavailable"_s, u"redis_timeout"_s, u"redis_closed"_s};
     QStringList faults;
+    QMap<qint64, int> leaders; // by term
     for (int i = 0; i < fleet.engineCount(); ++i) {
         for (const QJsonObject &event : fleet.engine(i).events()) {
             const QString kind = event["event"_L1].toString();
             if (kind == u"refused" && !codes.contains(event["code"_L1].toString()))
                 faults.append(u"a fire failed with "_s + event["code"_L1].toString());
+            const qint64 term = event["term"_L1].toInteger();
+            if (kind == u"leads" && leaders.value(term, i) != i)
+                faults.append(u"two engines led with the term %1"_s.arg(term));
+            if (kind == u"leads")
+                leaders.insert(term, i);
             if (kind == u"log"
                 && !event["text"_L1].toString().contains(u"edis"_s)) // of what lies between them
                 faults.append(event["text"_L1].toString());

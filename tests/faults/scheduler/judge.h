@@ -25,7 +25,7 @@ QStringList judgeCommands(const CommandLog &commands);
 /// Fires and enqueues by hand, with each of these terms but the newest, on both queues: all must be refused.
 QStringList replayOldTerms(Fleet &fleet, const QList<qint64> &terms);
 
-/// What engines said beside what a run of faults makes them say.
+/// What engines said beside what a run of faults makes them say, and terms with which more than one of them led.
 QStringList judgeEvents(Fleet &fleet);
 
 } // namespace tidekeeper::faults
