@@ -31,6 +31,8 @@ private Q_SLOTS:
     void requeueBesideALiveJob();
     void discardAndRestore();
     void dryRunChangesNothing();
+    void discardedOnesAreListed();
+    void restoredWithinADay();
     void discardedOnesGoAfterADay();
     void unknownIds();
     void aWorkerSaysWhatIsTooOld();
@@ -194,6 +196,52 @@ void TestQueueDeadLetters::dryRunChangesNothing()
     const auto counts = QCoro::waitFor(m_letters->requeue(filter, true));
     QCOMPARE(*counts, (QJsonObject{{u"matched"_s, 1}, {u"requeued"_s, 0}, {u"already_live"_s, 0}}));
     QCOMPARE(ids(list()), (QStringList{u"a"_s, u"b"_s}));
+}
+
+void TestQueueDeadLetters::discardedOnesAreListed()
+{
+    kill("a", "c", "t");
+    QTest::qWait(5);
+    kill("b", "c", "t");
+    kill("other", "d", "t");
+    const qint64 first = m_redis.field("a", "died_at").toLongLong();
+    const qint64 last = m_redis.field("b", "died_at").toLongLong();
+    DeadFilter group;
+    group.group = u"c"_s;
+    QCoro::waitFor(m_letters->discard(group, false));
+    const QJsonObject dead = list();
+    QCOMPARE(ids(dead), QStringList{u"other"_s});
+    QCOMPARE(dead[u"groups"].toArray().size(), 1);
+    DeadFilter filter;
+    filter.state = u"discarded"_s;
+    const QJsonObject discarded = list(filter);
+    QCOMPARE(ids(discarded), (QStringList{u"a"_s, u"b"_s}));
+    QCOMPARE(discarded[u"total"].toInt(), 2);
+    QVERIFY(first < last);
+    const QJsonObject of{{u"group"_s, QString::fromLatin1(m_redis.field("a", "group"))},
+                         {u"count"_s, 2},
+                         {u"first_at"_s, first},
+                         {u"last_at"_s, last}};
+    QCOMPARE(discarded[u"groups"].toArray(), QJsonArray{of});
+    QCoro::waitFor(m_letters->restore({}, false));
+    QCOMPARE(list(filter)[u"groups"].toArray().size(), 0);
+    QCOMPARE(list()[u"groups"].toArray().size(), 2);
+    filter.state = u"running"_s;
+    QCOMPARE(QCoro::waitFor(m_letters->list(filter)).error().details[u"field"].toString(), u"state"_s);
+}
+
+void TestQueueDeadLetters::restoredWithinADay()
+{
+    kill("a", "c", "t");
+    kill("b", "c", "t");
+    QCoro::waitFor(m_letters->discard({}, false));
+    const qint64 yesterday = m_redis.command({"TIME"}).items[0].toInteger() * 1'000 - 86'400'000;
+    m_redis.command({"ZADD", QueueRedis::key("discarded"), QByteArray::number(yesterday - 1), "a"});
+    m_redis.command({"ZADD", QueueRedis::key("discarded"), QByteArray::number(yesterday + 60'000), "b"});
+    const auto counts = QCoro::waitFor(m_letters->restore({}, false));
+    QCOMPARE(*counts, (QJsonObject{{u"matched"_s, 2}, {u"restored"_s, 1}, {u"too_late"_s, 1}}));
+    QCOMPARE(m_redis.placesOf("a"), QStringList{u"discarded"_s});
+    QCOMPARE(m_redis.placesOf("b"), QStringList{u"dead"_s});
 }
 
 void TestQueueDeadLetters::discardedOnesGoAfterADay()

@@ -80,7 +80,27 @@ void TestQueueFaults::anyOrderKeepsEachJobInOnePlace()
                 known.append(QString::fromLatin1(id));
             break;
         }
-        case 2:
+        case 2: { // one turn: an end, a start, and some that begin at once
+            QueueRedis::Turn turn{.token = "t" + QByteArray::number(step),
+                                  .leaseMs = random.bounded(2) ? 1 : 10'000,
+                                  .take = int(random.bounded(4)),
+                                  .begin = int(random.bounded(3))};
+            const QList<QByteArray> held = hands.keys();
+            if (held.size() >= 2) {
+                const auto first = random.bounded(held.size() - 1);
+                turn.ends = {{held[first], hands.take(held[first])}};
+                turn.starts = {{held[first + 1], hands.take(held[first + 1])}};
+            }
+            const redis::Value reply = m_redis.turn(turn);
+            QVERIFY2(!reply.isError(), reply.text.constData());
+            if (!turn.ends.isEmpty() && reply.items[0].items[0].integer == 1)
+                known.removeOne(QString::fromLatin1(turn.ends[0].first));
+            if (!turn.starts.isEmpty() && reply.items[1].items[0].integer > 0)
+                hands.insert(turn.starts[0].first, turn.token + ":1");
+            for (const redis::Value &job : reply.items[2].items)
+                hands.insert(job.items[0].text, job.items[1].text);
+            break;
+        }
         case 3:
             for (const auto &job : m_redis.take(random.bounded(4), random.bounded(2) ? 1 : 10'000))
                 hands.insert(job.id, job.owner);

@@ -18,6 +18,7 @@ private Q_SLOTS:
 
     void asksAgain_data();
     void asksAgain();
+    void tenTicksWithoutWorkers();
     void heldBackOnlyByUrgentWish();
     void keyLivesToTheEnd();
     void sameIdIsNotAddedTwice();
@@ -96,6 +97,20 @@ void TestQueueMoves::asksAgain()
     QCOMPARE(m_redis.placesOf("x"), QStringList{place});
     QVERIFY(m_redis.placesOf("y").isEmpty());
     QVERIFY(m_redis.command({"HGETALL", QueueRedis::key("job:y")}).items.isEmpty());
+}
+
+void TestQueueMoves::tenTicksWithoutWorkers()
+{
+    // getlago/lago-api#5837, ecosyste-ms/packages#1799: one job for an account, however long the workers are away.
+    constexpr int accounts = 20;
+    for (int tick = 0; tick < 10; ++tick) {
+        for (int account = 0; account < accounts; ++account) {
+            const QByteArray number = QByteArray::number(account);
+            QCOMPARE(m_redis.add(QByteArray::number(tick) + '-' + number, "renew:" + number),
+                     tick == 0 ? "added" : "waiting");
+        }
+    }
+    QCOMPARE(m_redis.integer({"XLEN", QueueRedis::key("stream:normal")}), accounts);
 }
 
 void TestQueueMoves::heldBackOnlyByUrgentWish()
