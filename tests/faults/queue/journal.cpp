@@ -23,10 +23,11 @@ Journal::~Journal()
     ::close(m_file);
 }
 
-void Journal::write(const QByteArray &what, const QByteArray &job, int number, const QByteArray &word)
+void Journal::write(const QByteArray &what, const QByteArray &job, int number, int tries,
+                    const QByteArray &word)
 {
     const QByteArray line = QByteArray::number(steadyMs()) + ' ' + QByteArray::number(::getpid()) + ' ' + what
-        + ' ' + job + ' ' + QByteArray::number(number) + ' ' + word + '\n';
+        + ' ' + job + ' ' + QByteArray::number(number) + ' ' + QByteArray::number(tries) + ' ' + word + '\n';
     if (::write(m_file, line.constData(), size_t(line.size())) != line.size())
         qFatal("The journal cannot be written.");
 }
@@ -39,10 +40,10 @@ QList<JournalLine> Journal::read(const QString &file)
         return lines;
     while (!journal.atEnd()) {
         const QList<QByteArray> parts = journal.readLine().trimmed().split(' ');
-        if (parts.size() != 6)
+        if (parts.size() != 7)
             qFatal("The journal has a line of another form.");
-        lines.append(
-            {parts[0].toLongLong(), parts[1].toLongLong(), parts[2], parts[3], parts[4].toInt(), parts[5]});
+        lines.append({parts[0].toLongLong(), parts[1].toLongLong(), parts[2], parts[3], parts[4].toInt(),
+                      parts[5].toInt(), parts[6]});
     }
     return lines;
 }

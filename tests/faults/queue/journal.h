@@ -13,6 +13,7 @@ struct JournalLine {
     QByteArray what; ///< ready, started, ended, stalled, lost
     QByteArray job; ///< id
     int number = 0; ///< of the wish it was made for
+    int tries = 0; ///< orderly ends before this start, as the worker was told
     QByteArray word; ///< of started: how often; of ended: done, retry, …, taken_over
 };
 
@@ -25,7 +26,7 @@ public:
     Journal(const Journal &) = delete;
     Journal &operator=(const Journal &) = delete;
 
-    void write(const QByteArray &what, const QByteArray &job = "-", int number = 0,
+    void write(const QByteArray &what, const QByteArray &job = "-", int number = 0, int tries = 0,
                const QByteArray &word = "-");
     static QList<JournalLine> read(const QString &file);
 

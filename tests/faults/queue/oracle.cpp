@@ -5,6 +5,8 @@
 
 #include <QtCore/QJsonArray>
 
+#include <algorithm>
+
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::faults {
@@ -15,9 +17,16 @@ struct Oracle::Job {
     int started = 0;
     int accepted = 0; ///< last ends (done, dead) that the queue accepted, as workers saw it
     QList<QJsonObject> finished; ///< entries of the history
+    QHash<qint64, qint64> lastStart; ///< by process: rank() of its latest start
 };
 
 namespace {
+
+/// Greater for a later start of the same job, in the queue's order.
+qint64 rank(const JournalLine &start)
+{
+    return start.tries * 1'000LL + start.word.toInt();
+}
 
 /// A few examples stand for all of a kind.
 class Findings {
@@ -81,8 +90,14 @@ QStringList Oracle::judge(const QList<Wish> &wishes, const QList<JournalLine> &j
         if (line.what == "started") {
             job.number = line.number;
             ++job.started;
+            qint64 &last = job.lastStart[line.pid];
+            last = std::max(last, rank(line));
         } else if (line.what == "ended" && (line.word == "done" || line.word == "dead")) {
             ++job.accepted;
+            for (const qint64 other : job.lastStart) {
+                if (other > job.lastStart.value(line.pid))
+                    findings.add(u"ended by a worker that had lost it"_s, u"job %1"_s.arg(job.number));
+            }
         } else if (line.what == "lost") {
             findings.add(u"lost"_s, QString::fromUtf8(line.job));
         }

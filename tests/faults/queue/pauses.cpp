@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.h"
+#include "core/faultpoint.h"
 #include "rig.h"
 #include "waiting.h"
 
@@ -25,6 +26,32 @@ bool hasStarted(const Rig &rig, int number)
     return std::any_of(journal.begin(), journal.end(), [number](const JournalLine &line) {
         return line.what == "started" && line.number == number;
     });
+}
+
+/// A worker stopped between the work and its end continues while another runs the job: its end must not count.
+QStringList lateEnd(unsigned seed)
+{
+    Rig rig(seed);
+    const WorkerSettings settings;
+    Wish slow;
+    slow.hangsMs = 50; // at its first start
+    slow.workMs = 1'500;
+    rig.produce(slow, 1);
+    rig.addWorkers(1, settings, {u"queue.worked:1:stop"_s});
+    const bool isHeld = eventually(20'000, [&] { return hasStarted(rig, 1); });
+    const qint64 pid = rig.workers().pid(0);
+    rig.addWorkers(1, settings);
+    const bool isTakenOver =
+        isHeld && eventually(20'000, [&] { return countLines(rig.journal(), "started", "2") == 1; });
+    rig.workers().resume(0);
+    QStringList faults = rig.judge({}).faults;
+    if (!isTakenOver)
+        faults += u"the job of a stopped worker is not taken over"_s;
+    for (const JournalLine &line : rig.journal()) {
+        if (line.what == "ended" && line.pid == pid && line.word != "taken_over")
+            faults += u"a late end was accepted as "_s + QString::fromLatin1(line.word);
+    }
+    return faults;
 }
 
 /// SIGTERM while a job of workMs runs and others lie prefetched; another worker does the rest.
@@ -73,7 +100,7 @@ Verdict stopAndContinue(unsigned seed, bool isSmall)
     qsizetype late = 0;
     for (int round = 0; late < wanted && round < 20 * wanted; ++round) {
         Wish slow;
-        slow.workMs = rig.between(20, 400);
+        slow.workMs = rig.between(20, 1'500);
         rig.produce(slow, 6);
         rig.produce(rig.mixture(8));
         const int victim = rig.between(0, rig.workers().count() - 1);
@@ -85,6 +112,8 @@ Verdict stopAndContinue(unsigned seed, bool isSmall)
         late = countLines(rig.journal(), "ended", "taken_over");
     }
     Verdict verdict = rig.judge(u"%1 late ends refused"_s.arg(late));
+    if (core::hasFaultPoints)
+        verdict.faults += lateEnd(seed);
     if (late < wanted)
         verdict.faults += u"too few late ends to judge"_s;
     if (rig.workers().deaths() > 0)

@@ -29,7 +29,8 @@ QCoro::Task<JobOutcome> handle(Journal *journal, QHash<QString, int> *released, 
 {
     const auto number = [&job](const QString &name) { return job.payload.value(name).toInt(); };
     using Kind = JobOutcome::Kind;
-    journal->write("started", job.id.toUtf8(), number(u"number"_s), QByteArray::number(job.starts));
+    journal->write("started", job.id.toUtf8(), number(u"number"_s), job.attempts + job.deferrals,
+                   QByteArray::number(job.starts));
     if (job.starts <= number(u"dies_at"_s))
         ::kill(::getpid(), SIGKILL);
     const int ms = job.starts == 1 && number(u"hangs"_s) > 0 ? number(u"hangs"_s) : number(u"work"_s);
@@ -98,7 +99,8 @@ int main(int argc, char **argv)
     QHash<QString, int> released;
     worker.handle(u"work"_s, [&](Job job) { return handle(&journal, &released, std::move(job)); });
     QObject::connect(&worker, &queue::Worker::jobEnded, [&](const Job &job, const QString &kind) {
-        journal.write("ended", job.id.toUtf8(), job.payload.value(u"number"_s).toInt(), kind.toUtf8());
+        journal.write("ended", job.id.toUtf8(), job.payload.value(u"number"_s).toInt(),
+                      job.attempts + job.deferrals, kind.toUtf8());
     });
     QObject::connect(&worker, &queue::Worker::jobsStalled, [&](const QStringList &ids) {
         for (const QString &id : ids)
