@@ -35,6 +35,7 @@ Worker::Worker(QString queue, redis::Endpoint endpoint, redis::FunctionLibrary &
 {
     m_lookTimer.setSingleShot(true);
     connect(&m_lookTimer, &QTimer::timeout, this, &Worker::look);
+    connect(&m_hungTimer, &QTimer::timeout, this, &Worker::letHungGo);
     connect(&m_reapTimer, &QTimer::timeout, this, [this] { reap(); });
 }
 
@@ -56,6 +57,7 @@ void Worker::start()
         m_endpoint,
         Heartbeat::Options{m_queue, m_options.leaseMs, m_options.heartbeatMs, m_options.longestRunMs});
     m_reapTimer.start(m_options.reapMs);
+    m_hungTimer.start(m_options.longestWaitMs);
     look();
 }
 
@@ -63,7 +65,6 @@ void Worker::start()
 
 void Worker::look()
 {
-    letHungGo();
     m_mayHaveMore = true;
     m_lastSweep.invalidate();
     turnSoon();
@@ -82,6 +83,7 @@ void Worker::letHungGo()
         if (run.since.isValid() && run.since.hasExpired(m_options.longestRunMs)) {
             forget(run.job);
             Q_EMIT jobEnded(run.job, u"taken_over"_s, run.since.elapsed());
+            turnSoon();
         }
     }
 }

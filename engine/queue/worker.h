@@ -119,6 +119,7 @@ private:
     QByteArray m_alone; ///< the running job beside which no other is started
     QTimer m_lookTimer;
     QElapsedTimer m_lastSweep;
+    QTimer m_hungTimer;
     QTimer m_reapTimer;
     QByteArray m_reapCursor = "0";
     int m_turns = 0; ///< calls under way

@@ -204,6 +204,7 @@ QCoro::Task<> Worker::stop(int graceMs)
 {
     m_stopping = true;
     m_lookTimer.stop();
+    m_hungTimer.stop();
     m_reapTimer.stop();
     if (m_waiter)
         m_waiter->close();
