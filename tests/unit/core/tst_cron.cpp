@@ -114,7 +114,8 @@ void TestCron::next_data()
         QTest::addRow("%s in %s from %s", pattern, zone, from)
             << QString::fromLatin1(pattern) << QByteArray(zone) << ms(from) << fires;
     };
-    // spring-projects/spring-framework#28245, rundeck/rundeck#6879: once in the night of either change.
+    // use-agent-os/agent-os#2472, spring-projects/spring-framework#28245, rundeck/rundeck#6879,
+    // netresearch/go-cron#41: once in the night of either change.
     row("30 2 * * *", "Europe/Zurich", "2022-03-26T12:00:00Z",
         {u"2022-03-27T01:00:00Z"_s, u"2022-03-28T00:30:00Z"_s});
     row("30 2 * * *", "Europe/Zurich", "2022-10-29T12:00:00Z",
@@ -138,7 +139,7 @@ void TestCron::next_data()
         {u"2026-03-29T01:00:00Z"_s, u"2026-03-30T00:00:00Z"_s, u"2026-03-30T00:20:00Z"_s});
     row("*/20 1 * * *", "Europe/London", "2026-10-25T00:10:00Z",
         {u"2026-10-25T00:20:00Z"_s, u"2026-10-25T00:40:00Z"_s, u"2026-10-26T01:00:00Z"_s});
-    // Gap at midnight (spring-projects/spring-framework#36859).
+    // Gap at midnight (spring-projects/spring-framework#36859, spring-projects/spring-framework#28095).
     row("0 */2 * * *", "Africa/Cairo", "2025-04-24T19:00:00Z",
         {u"2025-04-24T20:00:00Z"_s, u"2025-04-24T22:00:00Z"_s, u"2025-04-24T23:00:00Z"_s,
          u"2025-04-25T01:00:00Z"_s});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/planner.h"
 
+#include <QtCore/QHash>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -9,6 +10,16 @@ using namespace tidekeeper::core;
 namespace {
 
 constexpr qint64 now = 1'800'000'000'000;
+
+/// How many of these instants fall into the fullest minute.
+int fullestMinute(const QList<qint64> &instants)
+{
+    QHash<qint64, int> perMinute;
+    int most = 0;
+    for (const qint64 at : instants)
+        most = qMax(most, ++perMinute[at / minuteMs]);
+    return most;
+}
 
 } // namespace
 
@@ -22,6 +33,7 @@ private Q_SLOTS:
     void target_data();
     void target();
     void sevenDayWatchIsRenewedADayAfterItsSuccess();
+    void aHerdSpreadsAndStaysApart();
     void shortLifetimeIsNotRenewedInALoop();
     void firstTarget_data();
     void firstTarget();
@@ -112,6 +124,31 @@ void TestPlanner::sevenDayWatchIsRenewedADayAfterItsSuccess()
     }
     QVERIFY(most - least > 3 * hourMs + 50 * minuteMs);
     QVERIFY(most - least <= 4 * hourMs);
+}
+
+void TestPlanner::aHerdSpreadsAndStaysApart()
+{
+    // mozilla/fxa-oauth-server#370, Azure/azure-sdk-for-python#43720: what was connected in one hour came back at one
+    // moment each time. apache/pekko-management#912: the offset counts in every round, not in the first alone.
+    constexpr int accounts = 10'000;
+    constexpr int meanPerMinute = accounts / 240; // over the four hours of ± 2 h
+    constexpr int watchesPerMinute = 1'090'000 / 100; // what the project's limit lets through, in units
+    QList<qint64> imported;
+    QList<qint64> successes;
+    for (int i = 0; i < accounts; ++i) {
+        imported.append(tidekeeper::core::firstTarget(u"acct-%1"_s.arg(i), now + 7 * dayMs, now));
+        successes.append(now);
+    }
+    QVERIFY(fullestMinute(imported) <= 3 * accounts / (24 * 60)); // over a day
+    int before = accounts;
+    for (int round = 0; round < 4; ++round) {
+        for (int i = 0; i < accounts; ++i)
+            successes[i] = nextTarget({u"acct-%1"_s.arg(i), successes[i] + 7 * dayMs, successes[i]});
+        const int most = fullestMinute(successes);
+        QVERIFY2(most <= 2 * meanPerMinute && most <= watchesPerMinute, qPrintable(QString::number(most)));
+        QVERIFY2(most < before, qPrintable(QString::number(most))); // the herd decays
+        before = most;
+    }
 }
 
 void TestPlanner::shortLifetimeIsNotRenewedInALoop()
