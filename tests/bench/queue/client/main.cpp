@@ -50,6 +50,8 @@ void Stopwatch::print(int count) const
 
 int main(int argc, char **argv)
 {
+    // As in the engine.
+    qputenv("QT_NO_GLIB", "1");
     QCoreApplication application(argc, argv);
     std::setvbuf(stdout, nullptr, _IOLBF, 0); // what waits for "ready" or "started" reads a pipe
     bench::Plan plan;
