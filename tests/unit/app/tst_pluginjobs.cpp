@@ -264,7 +264,7 @@ void TestPluginJobs::keepsJobsThatNobodyRuns()
 
 void TestPluginJobs::givesBackAtTheStop()
 {
-    Handler handler({u"work"_s});
+    Handler handler({u"work"_s}, 60'000);
     begin(handler);
     addJob(u"work"_s);
     QTRY_VERIFY(handler.open);
