@@ -174,15 +174,18 @@ void Worker::pickStarts(Turn &turn)
         askForMore(turn);
 }
 
-/// While a handler is free, only as many as can begin: what begins at once needs no claim before. More are
-/// prefetched when all handlers are at work.
+/// While a handler is free, only as many as can begin: what begins at once needs no claim before. Others are
+/// prefetched when all handlers are still at work after the answer, so that a queue of quick jobs does without.
 void Worker::askForMore(Turn &turn)
 {
     const qsizetype inHand = m_running.size() + m_prefetched.size() + m_asked;
     const qsizetype room = m_options.consumers * m_options.prefetch - inHand;
-    turn.take = static_cast<int>(std::clamp<qsizetype>(room, 0, Turn::mostJobs));
     const int free = m_options.consumers - busyCount();
-    if (free > 0 && m_prefetched.isEmpty() && m_alone.isEmpty())
+    const bool mayBegin = free > 0 && m_prefetched.isEmpty() && m_alone.isEmpty();
+    if (!mayBegin && !turn.isEmpty())
+        return;
+    turn.take = static_cast<int>(std::clamp<qsizetype>(room, 0, Turn::mostJobs));
+    if (mayBegin)
         turn.take = turn.begin = std::min(turn.take, free);
     turn.sweep = turn.take > 0 && (!m_lastSweep.isValid() || m_lastSweep.hasExpired(sweepMs));
     if (turn.sweep)
