@@ -3,6 +3,7 @@
 
 #include "shiftedclock.h"
 
+#include <QtCore/QDeadlineTimer>
 #include <QtCore/QFile>
 #include <QtCore/QJsonDocument>
 #include <QtCore/QProcessEnvironment>
@@ -60,8 +61,12 @@ void EngineProcess::kill()
 bool EngineProcess::stop()
 {
     m_process.terminate();
-    const bool ended = m_process.state() == QProcess::NotRunning || m_process.waitForFinished(10'000);
-    return ended && m_process.exitStatus() == QProcess::NormalExit && m_process.exitCode() == 0;
+    QDeadlineTimer end(10'000);
+    while (isRunning() && !end.hasExpired()) {
+        resume(); // it may come to another point at which it is held
+        m_process.waitForFinished(100);
+    }
+    return !isRunning() && m_process.exitStatus() == QProcess::NormalExit && m_process.exitCode() == 0;
 }
 
 bool EngineProcess::isRunning()

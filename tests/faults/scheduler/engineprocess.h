@@ -19,7 +19,7 @@ public:
     void hold(); ///< SIGSTOP
     void resume(); ///< SIGCONT
     void kill(); ///< SIGKILL, and waits for the end
-    /// SIGTERM, and waits; false when it does not end in order within 10 s.
+    /// SIGTERM, and waits, continuing it when it is held; false when it does not end in order within 10 s.
     bool stop();
 
     bool isRunning();

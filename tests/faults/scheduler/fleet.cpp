@@ -52,6 +52,13 @@ bool Fleet::restartRedis()
     return startRedis();
 }
 
+void Fleet::stallRedis(int ms)
+{
+    m_redis.pause();
+    QThread::msleep(static_cast<unsigned long>(ms));
+    m_redis.resume();
+}
+
 int Fleet::leader()
 {
     const qint64 term = command({"HGET", "tk:{lease:scheduler}", "term"}).toInteger();

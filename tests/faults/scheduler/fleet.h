@@ -29,6 +29,8 @@ public:
     bool startRedis();
     /// SIGKILL and start, on the same data.
     bool restartRedis();
+    /// SIGSTOP, and SIGCONT after ms: what was sent meanwhile is executed then.
+    void stallRedis(int ms);
     EngineProcess &engine(int i) { return *m_engines[size_t(i)]; }
     int engineCount() const { return m_options.engines; }
     int leaseMs() const { return m_options.leaseMs; }

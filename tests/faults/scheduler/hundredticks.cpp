@@ -15,13 +15,20 @@ namespace {
 
 const QStringList scheduleNames{u"own"_s, u"plugin"_s}; // each in the queue of the same place
 constexpr int anHourS = 3'600;
+constexpr int callMs = 2'000; // that an engine waits for the answer to a fire
+
+/// A leader outlives a stall of Redis, so that it repeats its fire itself.
+int leaseMs(Harm harm, bool isSmall)
+{
+    return harm == Harm::RedisStalls ? 6'000 : isSmall ? 1'000 : 2'000;
+}
 
 class Run {
 public:
     Run(Harm harm, unsigned seed, bool isSmall)
         : m_harm(harm), m_random(seed), m_ticks(isSmall ? 6 : 100),
-          m_fleet({.leaseMs = isSmall ? 1'000 : 2'000,
-                   .everyMs = isSmall ? 150 : 300,
+          m_fleet({.leaseMs = leaseMs(harm, isSmall),
+                   .everyMs = leaseMs(harm, isSmall) / 7,
                    .schedules = {secondly(scheduleNames[0], queueNames[0]),
                                  secondly(scheduleNames[1], queueNames[1])}}),
           m_offsetS(seed % 2 == 0 ? anHourS : -anHourS)
@@ -52,6 +59,8 @@ private:
     /// Passages at which an engine is held or dies by itself: before a fire is sent, and before its answer is used.
     QByteArray points()
     {
+        if (m_harm == Harm::RedisStalls)
+            return {};
         const bool kills = m_harm == Harm::Kills;
         const int last = std::min(kills ? 20 : 70, m_ticks * 2 / 3);
         QByteArrayList points;
@@ -81,17 +90,28 @@ private:
     {
         if (!m_nextHarm.hasExpired())
             return true;
-        if (const int leader = m_fleet.leader(); m_harm == Harm::RedisRestarts) {
-            m_redisRestarts += m_fleet.restartRedis();
-        } else if (leader == -1) {
-            return true; // at the next look
-        } else if (m_harm == Harm::Stalls) {
-            m_fleet.engine(leader).hold();
-        } else {
-            m_fleet.engine(leader).kill();
+        if (m_harm == Harm::RedisStalls) {
+            m_fleet.stallRedis(callMs + between(300, 900));
+            m_nextHarm.setRemainingTime(untilJustBeforeATick());
+            return true;
         }
+        if (const int leader = m_fleet.leader(); m_harm == Harm::RedisRestarts)
+            m_redisRestarts += m_fleet.restartRedis();
+        else if (leader == -1)
+            return true; // at the next look
+        else if (m_harm == Harm::Stalls)
+            m_fleet.engine(leader).hold();
+        else
+            m_fleet.engine(leader).kill();
         m_nextHarm.setRemainingTime(between(m_fleet.leaseMs(), 4 * m_fleet.leaseMs()));
         return true;
+    }
+
+    /// After a few in between.
+    qint64 untilJustBeforeATick()
+    {
+        const qint64 now = QDateTime::currentMSecsSinceEpoch();
+        return between(3, 5) * 1'000 - now % 1'000 - between(60, 150);
     }
 
     bool allTicked()
@@ -134,20 +154,23 @@ private:
         verdict.faults += judgeEvents(m_fleet);
         verdict.faults += judgeHarm(commands);
         verdict.figures = counts.join(u" + "_s)
-            + u", %1 terms, %2 held, %3 died, %4 Redis restarts, %5 late fires refused, %6 by the clock an hour off"_s
-                  .arg(commands.terms().size())
+            + u", %1 terms, %2 held, %3 died, %4 Redis restarts, fires refused: %5 late, %6 repeated; %7 by "
+              u"the clock an "
+              u"hour off"_s.arg(commands.terms().size())
                   .arg(m_fleet.held)
                   .arg(m_fleet.died)
                   .arg(m_redisRestarts)
-                  .arg(refused(commands))
+                  .arg(refused(commands, true))
+                  .arg(refused(commands, false))
                   .arg(firedBy(0));
         return verdict;
     }
 
-    static qsizetype refused(const CommandLog &commands)
+    static qsizetype refused(const CommandLog &commands, bool isStale)
     {
-        return std::count_if(commands.fires().begin(), commands.fires().end(),
-                             [](const CommandLog::Fire &fire) { return fire.isStale; });
+        return std::count_if(
+            commands.fires().begin(), commands.fires().end(),
+            [isStale](const CommandLog::Fire &fire) { return !fire.moved && fire.isStale == isStale; });
     }
 
     qsizetype firedBy(int i)
@@ -162,10 +185,11 @@ private:
     {
         QStringList faults;
         const int often = m_ticks / 10;
-        if (commands.terms().size() <= (m_harm == Harm::RedisRestarts ? 0 : often / 2))
+        if ((m_harm == Harm::Stalls || m_harm == Harm::Kills) && commands.terms().size() <= often / 2)
             faults.append(u"hardly another leader"_s);
         if ((m_harm == Harm::Stalls && m_fleet.held < often)
             || (m_harm == Harm::Kills && m_fleet.died < often)
+            || (m_harm == Harm::RedisStalls && refused(commands, false) < often / 2)
             || (m_harm == Harm::RedisRestarts && m_redisRestarts < often / 2))
             faults.append(u"hardly any harm"_s);
         const QList<QJsonObject> &events = m_fleet.engine(0).events();

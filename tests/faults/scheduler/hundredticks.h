@@ -9,6 +9,7 @@ namespace tidekeeper::faults {
 enum class Harm : quint8 {
     Stalls, ///< the leader is held for two lease lengths, between its fires and in the middle of one
     Kills, ///< it is killed so, and comes back as a new process
+    RedisStalls, ///< Redis is held while a tick is due, for longer than an engine waits for an answer
     RedisRestarts ///< Redis is killed and comes back with its data; and stalls
 };
 

@@ -31,6 +31,7 @@ int main(int argc, char **argv)
     return runRounds(options,
                      {{u"stalls"_s, ticks(Harm::Stalls)},
                       {u"kills"_s, ticks(Harm::Kills)},
+                      {u"redis-stalls"_s, ticks(Harm::RedisStalls)},
                       {u"redis-restarts"_s, ticks(Harm::RedisRestarts)},
                       {u"late-fire"_s, lateFire},
                       {u"take-over"_s, takeOver}});
