@@ -27,6 +27,7 @@ private Q_SLOTS:
     void badArguments();
     void leaderIsReplaced();
     void leaderThatStopsHandsOver();
+    void ownerOfItsOwnEachTime();
     void believesOnlyWhatStillHolds();
     void outbids();
 
@@ -121,6 +122,24 @@ void TestQueueLease::leaderThatStopsHandsOver()
     QCOMPARE(lost.size(), 1);
     QCOMPARE(first.term(), 0);
     QTRY_VERIFY(second.isHeld());
+}
+
+void TestQueueLease::ownerOfItsOwnEachTime()
+{
+    // apache/superset#43462, teableio/teable#3238, Yogdunana/StarByte#128: neither the host nor the process is the
+    // owner, but one acquisition.
+    LeaderLease first(*m_leases, {u"l"_s, 60'000, 50});
+    LeaderLease second(*m_leases, {u"l"_s, 60'000, 50});
+    QSet<QByteArray> owners;
+    for (int i = 0; i < 3; ++i) {
+        for (LeaderLease *lease : {&first, &second}) {
+            lease->start();
+            QTRY_VERIFY(lease->isHeld());
+            owners.insert(m_redis.command({"HGET", "tk:{lease:l}", "owner"}).text);
+            QCoro::waitFor(lease->stop());
+        }
+    }
+    QCOMPARE(owners.size(), 6);
 }
 
 void TestQueueLease::believesOnlyWhatStillHolds()
