@@ -4,6 +4,7 @@
 const { spawn } = require('child_process');
 const readline = require('readline');
 
+const limitMs = 180_000; // longer than anything here takes: what hangs must not hang the benchmark
 const running = new Set();
 process.once('exit', () => running.forEach((task) => task.kill()));
 
@@ -20,7 +21,9 @@ class Task {
         });
         this.ended = new Promise((resolve, reject) => {
             this.process.once('error', reject);
+            const limit = setTimeout(() => this.process.kill('SIGKILL'), limitMs);
             this.process.once('close', (code, signal) => {
+                clearTimeout(limit);
                 running.delete(this);
                 const text = `${command} ${args.join(' ')} ended with ${code ?? signal}`;
                 code === 0 || this.killed ? resolve() : reject(new Error(text));
