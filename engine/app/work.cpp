@@ -213,9 +213,8 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
     QObject::connect(&scheduler, &scheduler::Scheduler::changed, &events, [this](const QString &schedule) {
         events.publish(u"schedule.changed"_s, {{u"schedule"_s, schedule}});
     });
-    // Not before it is known what operators paused.
-    QObject::connect(&scheduleSettings, &settings::ScheduleSettings::known, &leader,
-                     &queue::LeaderLease::start);
+    QObject::connect(&scheduleSettings, &settings::ScheduleSettings::known, &leader, [this] { lead(); });
+    QObject::connect(&clock, &scheduler::RedisClock::synchronised, &leader, [this] { lead(); });
     QObject::connect(&clock, &scheduler::RedisClock::stepped, &scheduler, &scheduler::Scheduler::wake);
     QObject::connect(&levelIndex, &limits::LevelIndex::enginesCounted, &buckets,
                      &limits::BucketService::setLiveEngines);
@@ -253,6 +252,13 @@ QCoro::Task<> Work::start()
         co_return;
     startWorkers();
     renewal.requestScan();
+}
+
+/// Not before it is known what operators paused and what time it is: this machine's clock may be an hour off.
+void Work::lead()
+{
+    if (scheduleSettings.isKnown() && clock.isSynchronised() && !m_isStopping)
+        leader.start();
 }
 
 /// What operators decided holds from a limiter's first policy on.

@@ -23,8 +23,8 @@
 #include "queue/worker.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
-#include "scheduler/redisclock.h"
 #include "scheduler/pluginschedules.h"
+#include "scheduler/redisclock.h"
 #include "settings/limitersettings.h"
 #include "settings/schedulesettings.h"
 
@@ -86,6 +86,7 @@ struct Work {
 
 private:
     void offerServices();
+    void lead();
     QCoro::Task<> setLimiter(pluginhost::StartingPlugin plugin);
     void takeUpPlugins();
     Scheduler *schedulesOf(const QString &plugin);

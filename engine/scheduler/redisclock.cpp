@@ -11,6 +11,7 @@ namespace tidekeeper::scheduler {
 namespace {
 
 constexpr int everyMs = 10'000;
+constexpr int firstEveryMs = 500; // until Redis has answered once
 
 qint64 sinceBootMs()
 {
@@ -31,7 +32,7 @@ RedisClock::RedisClock(redis::RedisConnection &connection, QObject *parent)
 
 void RedisClock::start()
 {
-    m_timer.start(everyMs);
+    m_timer.start(m_synchronised ? everyMs : firstEveryMs);
     ask();
 }
 
@@ -64,12 +65,15 @@ void RedisClock::onTime(const redis::Value &time, qint64 askedMs)
     const qint64 least = serverMs - answeredMs;
     const qint64 most = serverMs - askedMs + 1;
     const qint64 before = m_offsetMs;
-    m_synchronised = true;
-    if (before >= least && before <= most)
-        return;
-    m_offsetMs = least + (most - least) / 2;
+    if (before < least || before > most)
+        m_offsetMs = least + (most - least) / 2;
     if (std::abs(m_offsetMs - before) > 1'000)
         Q_EMIT stepped(m_offsetMs - before);
+    if (m_synchronised.exchange(true))
+        return;
+    if (m_timer.isActive())
+        m_timer.start(everyMs);
+    Q_EMIT synchronised();
 }
 
 } // namespace tidekeeper::scheduler

@@ -20,7 +20,7 @@ class RedisClock final : public QObject, public Clock {
 public:
     explicit RedisClock(redis::RedisConnection &connection, QObject *parent = nullptr);
 
-    /// Asks now and every 10 s.
+    /// Asks now and every 10 s; twice a second until Redis has answered once.
     void start();
     void stop() { m_timer.stop(); }
 
@@ -32,6 +32,7 @@ public:
     qint64 skewMs() const;
 
 Q_SIGNALS:
+    void synchronised(); ///< Redis has answered for the first time
     void stepped(qint64 byMs); ///< the corrected time jumped by more than a second
 
 private:

@@ -30,6 +30,8 @@ public:
     /// Why the database is not read, so that all stays as it was read last; empty: it is.
     const QString &readProblem() const { return m_readProblem; }
 
+    bool isKnown() const { return m_isKnown; }
+
 Q_SIGNALS:
     void known(); ///< once, when the database was read for the first time: before that nothing should fire
     void looked();

@@ -62,6 +62,8 @@ public:
 
     bool start(const Options &options)
     {
+        QObject::connect(&m_clock, &scheduler::RedisClock::synchronised, &m_leader,
+                         &queue::LeaderLease::start);
         m_clock.start();
         for (const std::string &text : options.schedules) {
             const auto json = QJsonDocument::fromJson(QByteArray::fromStdString(text));
@@ -70,7 +72,6 @@ public:
                 return false;
             }
         }
-        m_leader.start();
         m_scheduler.start();
         return true;
     }

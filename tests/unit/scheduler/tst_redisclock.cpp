@@ -17,6 +17,7 @@ private Q_SLOTS:
     void startsWithTheMachinesClock();
     void followsRedis();
     void doesNotTremble();
+    void asksSoonAgainUntilAnswered();
 };
 
 void TestRedisClock::startsWithTheMachinesClock()
@@ -59,6 +60,26 @@ void TestRedisClock::doesNotTremble()
         last = now;
     }
     QCOMPARE(stepped.size(), 0);
+}
+
+void TestRedisClock::asksSoonAgainUntilAnswered()
+{
+    QueueRedis redis;
+    QVERIFY(redis.start());
+    redis::RedisConnection connection(redis.endpoint()); // waits for an answer for 100 ms
+    connection.open();
+    QVERIFY(QCoro::waitFor(connection.waitReady(5'000)));
+    RedisClock clock(connection);
+    QSignalSpy synchronised(&clock, &RedisClock::synchronised);
+    redis.server().pause();
+    clock.start();
+    QTest::qWait(300); // the first answer is lost
+    QVERIFY(!clock.isSynchronised());
+    redis.server().resume();
+    QTRY_COMPARE_WITH_TIMEOUT(synchronised.size(), 1, 3'000);
+    QVERIFY(clock.isSynchronised());
+    QTest::qWait(700);
+    QCOMPARE(synchronised.size(), 1);
 }
 
 QTEST_GUILESS_MAIN(TestRedisClock)
