@@ -176,12 +176,15 @@ void Worker::pickStarts(Turn &turn)
 
 /// While a handler is free, only as many as can begin: what begins at once needs no claim before. Others are
 /// prefetched when all handlers are still at work after the answer, so that a queue of quick jobs does without.
+/// Beside a job that runs alone nothing can begin, however long it takes: what waits is left to other workers.
 void Worker::askForMore(Turn &turn)
 {
+    if (!m_alone.isEmpty())
+        return;
     const qsizetype inHand = m_running.size() + m_prefetched.size() + m_asked;
     const qsizetype room = m_options.consumers * m_options.prefetch - inHand;
     const int free = m_options.consumers - busyCount();
-    const bool mayBegin = free > 0 && m_prefetched.isEmpty() && m_alone.isEmpty();
+    const bool mayBegin = free > 0 && m_prefetched.isEmpty();
     if (!mayBegin && !turn.isEmpty())
         return;
     turn.take = static_cast<int>(std::clamp<qsizetype>(room, 0, Turn::mostJobs));

@@ -31,6 +31,7 @@ private Q_SLOTS:
     void fullRedisTakesEnds();
     void fewCallsForManyJobs();
     void suspectWaitsForTheOthers();
+    void suspectKeepsNobodyWaiting();
     void hungHandlerHoldsNobodyUp();
 
 private:
@@ -260,6 +261,31 @@ void TestQueueTurn::suspectWaitsForTheOthers()
     QTRY_COMPARE(ended.size(), 5);
     QCOMPARE(beside, u"work"_s);
     QCoro::waitFor(worker.stop(0));
+}
+
+void TestQueueTurn::suspectKeepsNobodyWaiting()
+{
+    leaveSuspect("suspect");
+    bool mayEnd = false;
+    Worker busy(u"test"_s, m_redis.endpoint(), m_redis.library(), {.longestWaitMs = 50});
+    busy.handle(u"work"_s, [&](Job) -> QCoro::Task<JobOutcome> {
+        while (!mayEnd)
+            co_await QCoro::sleepFor(5ms);
+        co_return JobOutcome{};
+    });
+    busy.start();
+    QTRY_COMPARE(m_redis.placesOf("suspect"), QStringList{u"running"_s});
+    enqueue(u"other"_s, 2);
+    QTest::qWait(150); // it looks for work several times
+    Worker idle(u"test"_s, m_redis.endpoint(), m_redis.library(), {.longestWaitMs = 50});
+    idle.handle(u"other"_s, [](Job) -> QCoro::Task<JobOutcome> { co_return JobOutcome{}; });
+    QSignalSpy ended(&idle, &Worker::jobEnded);
+    idle.start();
+    QTRY_COMPARE_WITH_TIMEOUT(ended.size(), 2, 2'000);
+    QCOMPARE(m_redis.placesOf("suspect"), QStringList{u"running"_s});
+    mayEnd = true;
+    QCoro::waitFor(busy.stop(2'000));
+    QCoro::waitFor(idle.stop(0));
 }
 
 void TestQueueTurn::hungHandlerHoldsNobodyUp()
