@@ -23,7 +23,8 @@ Error errorOf(const QByteArray &text)
                      u"Another engine has taken the lead since; this call came too late."_s,
                      {{u"term"_s, term}}};
     }
-    for (const char *prefix : {"OOM ", "LOADING ", "READONLY ", "MASTERDOWN ", "MISCONF ", "BUSY "}) {
+    for (const char *prefix : {"OOM ", "LOADING ", "READONLY ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ",
+                               "CLUSTERDOWN ", "BUSY "}) {
         if (text.startsWith(prefix))
             return Error{u"redis_unavailable"_s,
                          u"Redis does not take writes now: %1"_s.arg(QString::fromUtf8(text)),

@@ -17,7 +17,7 @@ QByteArray leaseKey(const QString &name);
 QByteArray randomToken();
 
 /// Calls one function with one key. The server's refusals become failures: stale_term (details "term"),
-/// redis_unavailable (out of memory, loading, read-only), otherwise functions_refused.
+/// redis_unavailable (out of memory, loading, read-only, too few replicas), otherwise functions_refused.
 QCoro::Task<Result<redis::Value>> callFunction(redis::FunctionLibrary &library, QByteArray function,
                                                QByteArray key, QList<QByteArray> arguments);
 

@@ -55,7 +55,9 @@ ReplicatedCalls::~ReplicatedCalls()
 QCoro::Task<Result<redis::Value>> ReplicatedCalls::call(QByteArray function, QByteArray key,
                                                         QList<QByteArray> arguments)
 {
-    co_await m_connection.waitReady(confirmMs);
+    const bool isReady = co_await m_connection.waitReady(confirmMs);
+    if (!isReady) // perhaps because this object ends: nothing of it is used
+        co_return fail(u"redis_unavailable"_s, u"Redis was not connected within %1 ms."_s.arg(confirmMs));
     Result<redis::Value> reply =
         co_await callFunction(m_library, std::move(function), std::move(key), std::move(arguments));
     if (!reply)

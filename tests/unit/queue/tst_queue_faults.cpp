@@ -25,6 +25,7 @@ private Q_SLOTS:
     void restartKeepsAll();
     void groupIsMadeAgain();
     void fullMemoryIsWorkedOff();
+    void withoutEnoughReplicas();
 
 private:
     QueueRedis m_redis;
@@ -236,6 +237,19 @@ void TestQueueFaults::fullMemoryIsWorkedOff()
     QVERIFY(kept.items.isEmpty() && !kept.isError());
     QCOMPARE(ended.integer, 1);
     QCOMPARE((*counts)[u"running"].toInt(), 0);
+}
+
+void TestQueueFaults::withoutEnoughReplicas()
+{
+    // A server that wants replicas refuses writes while one is away: that passes, and nothing was done.
+    m_redis.add("x");
+    m_redis.startOne();
+    m_redis.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    const auto refused = QCoro::waitFor(m_redis.queue().enqueue(
+        queue::JobSpec{.type = u"work"_s, .payload = {}, .dedupeKey = {}, .leaseName = {}}));
+    m_redis.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    QCOMPARE(refused.error().code, u"redis_unavailable"_s);
+    QCOMPARE(m_redis.call("ack", {"x", QueueRedis::ownerOf("x")}).integer, 1);
 }
 
 QTEST_GUILESS_MAIN(TestQueueFaults)

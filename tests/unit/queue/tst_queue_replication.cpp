@@ -59,6 +59,7 @@ private Q_SLOTS:
     void withoutReplica();
     void acknowledgedJobsOutliveTheirPrimary();
     void primaryGoneWhileItWaits();
+    void endsWhileItIsNotConnected();
     void localLosesTheLastMomentAndTheNextScanHealsIt();
 
 private:
@@ -236,6 +237,15 @@ void TestQueueReplication::primaryGoneWhileItWaits()
     QCOMPARE(failed.error().code, u"not_replicated"_s);
     QVERIFY2(failed.error().text.contains(u"redis_closed"_s), qPrintable(failed.error().text));
     QCOMPARE(QCoro::waitFor(engine.queue.enqueue(job(3))).error().code, u"redis_unavailable"_s);
+}
+
+void TestQueueReplication::endsWhileItIsNotConnected()
+{
+    m_primary->kill();
+    Engine engine(*m_primary, true);
+    auto call = engine.queue.enqueue(job(1)); // waits for the connection
+    engine.calls.reset();
+    QCOMPARE(QCoro::waitFor(std::move(call)).error().code, u"redis_unavailable"_s);
 }
 
 /// The bounded loss of asynchronous replication: what the replica had not got yet. Each scan enqueues all who are due
