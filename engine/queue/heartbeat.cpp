@@ -2,7 +2,6 @@
 #include "queue/heartbeat.h"
 
 #include "queue/jobqueue.h"
-#include "queue/leases.h"
 #include "queue/queuecall.h"
 
 #include <QtCore/QDeadlineTimer>
@@ -19,7 +18,6 @@ public:
     struct Holding {
         QByteArray owner;
         QByteArray nextOwner;
-        qint64 ttlMs = 0;
         QDeadlineTimer until;
     };
 
@@ -29,9 +27,8 @@ public:
 
     const Options &options() const { return m_options; }
 
-    QMutex mutex; ///< guards both tables
+    QMutex mutex; ///< guards jobs
     QHash<QString, Holding> jobs;
-    QHash<QString, Holding> leases;
 
     /// In the thread of the beat.
     void begin()
@@ -39,10 +36,8 @@ public:
         redis::ConnectionOptions connection;
         connection.clientName = "tidekeeper-heartbeat";
         m_connection = std::make_unique<redis::RedisConnection>(m_endpoint, connection);
-        m_queueLibrary =
+        m_library =
             std::make_unique<redis::FunctionLibrary>(*m_connection, "tidekeeper_queue", libraryCode());
-        m_leaseLibrary = std::make_unique<redis::FunctionLibrary>(
-            *m_connection, "tidekeeper_lease", redis::FunctionLibrary::embedded(u"lease.lua"_s));
         m_timer = std::make_unique<QTimer>();
         connect(m_timer.get(), &QTimer::timeout, this, &Beat::beat);
         m_timer->start(m_options.everyMs);
@@ -53,12 +48,12 @@ public:
     {
         m_timer.reset();
         m_connection->close();
-        m_leaseLibrary.reset();
-        m_queueLibrary.reset();
+        m_library.reset();
         m_connection.reset();
     }
 
 private:
+    /// One that fails is followed by the next; a job that is no longer ours shows when it ends.
     void beat()
     {
         QList<QByteArray> pairs{QByteArray::number(m_options.leaseMs)};
@@ -70,29 +65,18 @@ private:
             if (!it->nextOwner.isEmpty())
                 pairs << it.key().toUtf8() << it->nextOwner;
         }
-        if (pairs.size() > 1)
-            call(*m_queueLibrary, "tidekeeper_heartbeat_v1", queuePrefix(m_options.queue), pairs);
-        for (auto it = leases.cbegin(); it != leases.cend(); ++it) {
-            if (!it->until.hasExpired())
-                call(*m_leaseLibrary, "tidekeeper_lease_renew_v1", leaseKey(it.key()),
-                     {it->owner, QByteArray::number(it->ttlMs)});
-        }
-    }
-
-    /// A beat that fails is followed by the next; a job that is no longer ours shows when it ends.
-    static void call(redis::FunctionLibrary &library, const QByteArray &function, const QByteArray &key,
-                     const QList<QByteArray> &arguments)
-    {
+        if (pairs.size() == 1)
+            return;
         constexpr int timeoutMs = 1'000;
-        library.call(
-            function, {key}, arguments, [](const Result<redis::Value> &) {}, timeoutMs);
+        m_library->call(
+            "tidekeeper_heartbeat_v1", {queuePrefix(m_options.queue)}, pairs,
+            [](const Result<redis::Value> &) {}, timeoutMs);
     }
 
     Options m_options;
     redis::Endpoint m_endpoint;
     std::unique_ptr<redis::RedisConnection> m_connection;
-    std::unique_ptr<redis::FunctionLibrary> m_queueLibrary;
-    std::unique_ptr<redis::FunctionLibrary> m_leaseLibrary;
+    std::unique_ptr<redis::FunctionLibrary> m_library;
     std::unique_ptr<QTimer> m_timer;
 };
 
@@ -115,7 +99,7 @@ Heartbeat::~Heartbeat()
 void Heartbeat::add(const QString &job, const QByteArray &owner, const QByteArray &nextOwner)
 {
     const QMutexLocker lock(&m_beat->mutex);
-    m_beat->jobs.insert(job, {owner, nextOwner, 0, QDeadlineTimer(m_beat->options().longestRunMs)});
+    m_beat->jobs.insert(job, {owner, nextOwner, QDeadlineTimer(m_beat->options().longestRunMs)});
 }
 
 void Heartbeat::remove(const QString &job, const QByteArray &owner)
@@ -124,18 +108,6 @@ void Heartbeat::remove(const QString &job, const QByteArray &owner)
     const auto found = m_beat->jobs.constFind(job);
     if (found != m_beat->jobs.cend() && (found->owner == owner || found->nextOwner == owner))
         m_beat->jobs.erase(found);
-}
-
-void Heartbeat::keepLease(const QString &name, const QByteArray &owner, qint64 ttlMs)
-{
-    const QMutexLocker lock(&m_beat->mutex);
-    m_beat->leases.insert(name, {owner, {}, ttlMs, QDeadlineTimer(m_beat->options().longestRunMs)});
-}
-
-void Heartbeat::dropLease(const QString &name)
-{
-    const QMutexLocker lock(&m_beat->mutex);
-    m_beat->leases.remove(name);
 }
 
 } // namespace tidekeeper::queue

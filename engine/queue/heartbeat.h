@@ -10,7 +10,7 @@
 namespace tidekeeper::queue {
 
 /// Extends the leases of a worker's jobs from a thread and a connection of its own, so that a busy main thread
-/// does not lose them. Also keeps named leases that a job holds (a mailbox, for example). Any thread.
+/// does not lose them. Any thread.
 class Heartbeat {
 public:
     struct Options {
@@ -28,10 +28,6 @@ public:
     void add(const QString &job, const QByteArray &owner, const QByteArray &nextOwner = {});
     /// What another owner holds by now is kept.
     void remove(const QString &job, const QByteArray &owner);
-
-    /// Renews the named lease with every beat, for the same longest run.
-    void keepLease(const QString &name, const QByteArray &owner, qint64 ttlMs);
-    void dropLease(const QString &name);
 
 private:
     class Beat;

@@ -50,10 +50,6 @@ public:
     /// those back too; nothing is counted.
     QCoro::Task<> stop(int graceMs);
 
-    Heartbeat &heartbeat()
-    {
-        return *m_heartbeat;
-    } ///< for leases that a job holds; valid from start() to stop()
     int runningCount() const { return static_cast<int>(m_running.size()); }
     bool isTaking() const { return m_taking; } ///< the last look at the queue was answered
 
