@@ -1,6 +1,6 @@
 #!lua name=tidekeeper_queue
 -- SPDX-License-Identifier: Apache-2.0
--- build: 4
+-- build: 5
 --
 -- The queue: every move of a job is one function. This file, queue_work.lua and queue_upkeep.lua, one after the
 -- other, make the library. README.md gives keys, arguments and results.

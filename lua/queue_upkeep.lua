@@ -6,12 +6,13 @@
 local RESTORE_MS = 24 * 3600 * 1000
 local IDLE_CONSUMER_MS = 3600 * 1000
 local HISTORY_SCAN = 1000
+local MOST_GROUPS = 1000
 
 -- Dead letters ------------------------------------------------------------------------------------------------
 
--- {{group, count, first died_at, last died_at}, …}
+-- {{group, count, first died_at, last died_at}, …}, not more than one call can look at
 local function groupsOf(k, set)
-    local groups = redis.call('SMEMBERS', k.groups .. set)
+    local groups = redis.call('SRANDMEMBER', k.groups .. set, MOST_GROUPS)
     for i, group in ipairs(groups) do
         local key = k.group .. set .. ':' .. group
         local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
@@ -25,7 +26,7 @@ register('tidekeeper_dead_v1', 'no-writes', function(keys, args)
     local k, set = places(keys[1]), args[1]
     local group, from, limit = args[2], whole(args[3], 'cursor'), whole(args[4], 'limit')
     local scanned = redis.call('ZREVRANGE', k[set], from, from + 999)
-    local jobs, at = {}, from
+    local jobs, at, full = {}, from, args[5] ~= 'ids'
     for _, id in ipairs(scanned) do
         if #jobs == limit then
             break
@@ -33,13 +34,12 @@ register('tidekeeper_dead_v1', 'no-writes', function(keys, args)
         at = at + 1
         local own = redis.call('HGET', k.job .. id, 'group') or ''
         if group == '' or own == group or string.sub(own, 1, #group + 1) == group .. ':' then
-            local full = args[5] ~= 'ids'
             jobs[#jobs + 1] = full
                 and {id, redis.call('HGETALL', k.job .. id), redis.call('LRANGE', k.log .. id, 0, -1)} or {id}
         end
     end
     local total = redis.call('ZCARD', k[set])
-    return {jobs, at < total and text(at) or '', total, groupsOf(k, set)}
+    return {jobs, at < total and text(at) or '', total, full and groupsOf(k, set) or {}}
 end)
 
 -- args: dry ("1" = only look), then ids. Runs move(k, now, id, fields) for each id that is in this state; answers one
@@ -239,12 +239,16 @@ register('tidekeeper_runs_v1', 'no-writes', function(keys, args)
     end)
 end)
 
--- Where a schedule stands and its runs; not its jobs.
+-- Where a schedule stands and its runs; not its job, whose end is no run of it any more.
 register('tidekeeper_forget_schedule_v1', 'allow-oom', function(keys, args)
-    local k = places(keys[1])
-    return redis.call('DEL', k.schedule .. args[1], k.runs .. args[1])
+    local k, id = places(keys[1]), args[1]
+    local job = redis.call('HGET', k.schedule .. id, 'job')
+    if job and redis.call('HGET', k.job .. job, 'schedule') == id then
+        redis.call('HDEL', k.job .. job, 'schedule')
+    end
+    return redis.call('DEL', k.schedule .. id, k.runs .. id)
 end)
 
 register('tidekeeper_queue_build', 'no-writes', function()
-    return 4
+    return 5
 end)

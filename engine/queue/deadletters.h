@@ -25,8 +25,8 @@ public:
 
     /// Newest first (discarded ones by when they were discarded): {"dead": [{"id", "type", "payload", "group",
     /// "error_class", "error_text", "died_at", …, "history": […]}], "groups": [{"group", "count", "first_at",
-    /// "last_at"}], "total", "next_cursor"}. Groups and total are of all that are in that state; first and last are
-    /// times of death. A payload that is not JSON comes as "payload_base64".
+    /// "last_at"}], "total", "next_cursor"}. Groups (1,000 at most) and total are of all that are in that state; first
+    /// and last are times of death. A payload that is not JSON comes as "payload_base64".
     QCoro::Task<Result<QJsonObject>> list(DeadFilter filter);
 
     /// {"matched", "requeued", "already_live"}: back to the queue with fresh counts, unless a job with the same

@@ -26,6 +26,7 @@ private Q_SLOTS:
     void keepsWhatIsNeededToUnderstand();
     void rawPayload();
     void groups();
+    void manyGroups();
     void pages();
     void requeue();
     void requeueBesideALiveJob();
@@ -116,6 +117,21 @@ void TestQueueDeadLetters::groups()
     QCOMPARE(ids(list(filter)), (QStringList{u"a"_s, u"b"_s, u"c"_s}));
     filter.group = u"trans"_s; // a class, not the beginning of one
     QVERIFY(ids(list(filter)).isEmpty());
+}
+
+void TestQueueDeadLetters::manyGroups()
+{
+    // Texts that all differ must not make one call hold up Redis, or each page of a large move count them again.
+    kill("a", "transient", "text");
+    QList<QByteArray> others{"SADD", QueueRedis::key("groups:dead")};
+    for (int i = 0; i < 1'200; ++i)
+        others.append("c:" + QByteArray::number(i));
+    m_redis.command(others);
+    QCOMPARE(m_redis.call("dead", {"dead", "", "0", "10", "all"}).items.value(3).items.size(), 1'000);
+    const auto idsOnly = m_redis.call("dead", {"dead", "", "0", "10", "ids"});
+    QCOMPARE(idsOnly.items.value(0).items.size(), 1);
+    QCOMPARE(idsOnly.items.value(3).items.size(), 0);
+    QVERIFY(QCoro::waitFor(m_letters->discard({}, false)));
 }
 
 void TestQueueDeadLetters::pages()

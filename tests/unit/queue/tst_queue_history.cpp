@@ -34,6 +34,7 @@ private Q_SLOTS:
     void runsAreBounded();
     void ticksAndTheirRuns();
     void queueOneIsARunOfItsOwn();
+    void aForgottenScheduleLeavesNothing();
     void badQuestions_data();
     void badQuestions();
 
@@ -307,6 +308,17 @@ void TestQueueHistory::queueOneIsARunOfItsOwn()
                         .arg(run[u"result"].toString(), run[u"outcome"].toString())
                         .trimmed());
     QCOMPARE(said, (QStringList{u"3 queued_one done"_s, u"1 added done"_s, u"2 passed_over"_s}));
+}
+
+void TestQueueHistory::aForgottenScheduleLeavesNothing()
+{
+    tick(0, 1'000);
+    const QByteArray id = m_redis.startOne();
+    QVERIFY(!id.isEmpty());
+    QVERIFY(QCoro::waitFor(m_redis.queue().forgetSchedule(u"s"_s)));
+    end(id);
+    QCOMPARE(finished().size(), 1); // the job itself is not forgotten
+    QCOMPARE(m_redis.command({"KEYS", QueueRedis::key("*:s")}).items.size(), 0);
 }
 
 void TestQueueHistory::badQuestions_data()
