@@ -239,7 +239,10 @@ QCoro::Task<bool> Scheduler::fireOne(ScheduleBook::EntryPointer known, qint64 no
     if (!result) {
         if (result.error().code == u"stale_term")
             m_lease.outbid(result.error().details[u"term"].toInteger());
+        const bool isUnconfirmed = result.error().code == u"not_replicated";
         Q_EMIT fireFailed(id, result.error());
+        if (isUnconfirmed)
+            co_await learnTick(std::move(known));
         co_return false;
     }
     known->state.nominalMs = result->fired ? nominalMs : result->currentNominalMs;
@@ -252,6 +255,17 @@ QCoro::Task<bool> Scheduler::fireOne(ScheduleBook::EntryPointer known, qint64 no
     known->state.active = true;
     Q_EMIT fired(id, nominalMs, known->state.result);
     co_return true;
+}
+
+/// A tick that no replica confirmed is written all the same: waiting for that would hold up all that come after it.
+QCoro::Task<> Scheduler::learnTick(ScheduleBook::EntryPointer known)
+{
+    QStringList ids{known->schedule.id};
+    const Result<QList<queue::ScheduleState>> states = co_await known->queue->scheduleStates(std::move(ids));
+    if (!states)
+        co_return;
+    known->state = states->first();
+    known->afterMs = std::max(known->afterMs, known->state.nominalMs);
 }
 
 QCoro::Task<Result<QJsonObject>> Scheduler::run(QString id)

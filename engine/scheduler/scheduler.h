@@ -80,6 +80,7 @@ private:
     void lookIn(qint64 ms);
     QCoro::Task<> fire(ScheduleBook::EntryPointer entry, core::TickPlan plan);
     QCoro::Task<bool> fireOne(ScheduleBook::EntryPointer entry, qint64 nominalMs, bool runs);
+    QCoro::Task<> learnTick(ScheduleBook::EntryPointer known);
     QCoro::Task<bool> refreshStates();
     void judge();
     void judge(Entry &entry);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "queue/leases.h"
+#include "queue/replicatedcalls.h"
 #include "queueredis.h"
 #include "scheduler/scheduler.h"
 
@@ -16,17 +17,20 @@ struct SchedulerSide {
     redis::FunctionLibrary queueLibrary;
     redis::FunctionLibrary leaseLibrary;
     queue::Leases leases;
+    std::unique_ptr<queue::ReplicatedCalls> replicated;
     queue::JobQueue jobs;
     queue::JobQueue second;
     queue::LeaderLease lease;
     scheduler::Scheduler scheduler;
 
-    SchedulerSide(QueueRedis &redis, const Clock &clock, int ttlMs = 60'000)
+    SchedulerSide(QueueRedis &redis, const Clock &clock, int ttlMs = 60'000, bool isReplicated = false)
         : connection(redis.endpoint(), {.commandTimeoutMs = 5'000}),
           queueLibrary(connection, "tidekeeper_queue", queue::libraryCode()),
           leaseLibrary(connection, "tidekeeper_lease",
                        redis::FunctionLibrary::embedded(QStringLiteral("lease.lua"))),
-          leases(leaseLibrary), jobs(QStringLiteral("test"), queueLibrary),
+          leases(leaseLibrary),
+          replicated(isReplicated ? std::make_unique<queue::ReplicatedCalls>(redis.endpoint()) : nullptr),
+          jobs(QStringLiteral("test"), queueLibrary, replicated.get()),
           second(QStringLiteral("second"), queueLibrary),
           lease(leases, {QStringLiteral("scheduler"), ttlMs, 20}), scheduler(clock, {&jobs, &second}, lease)
     {

@@ -39,6 +39,7 @@ private Q_SLOTS:
     void nobodyLeads();
     void theLeaderLacksThePlugin();
     void aLeaderThatCannotFireSaysSo();
+    void firesWithoutAReplicaThatConfirms();
     void orphansAreShownAndForgotten();
     void anOrphanThatAnotherEngineFiresIsNone();
     void aFailedPluginsScheduleDoesNotFire();
@@ -162,6 +163,28 @@ void TestSchedulerWatch::aLeaderThatCannotFireSaysSo()
     m_clock->advance(31'000);
     engine.scheduler.wake();
     QCOMPARE(named(engine, u"overdue"_s), (QJsonArray{u"s"_s}));
+}
+
+/// Each tick is written and only its confirmation is missing: the next one must come, and none is overdue.
+void TestSchedulerWatch::firesWithoutAReplicaThatConfirms()
+{
+    SchedulerSide engine(m_redis, *m_clock, 60'000, true);
+    QVERIFY(engine.scheduler.declare(everyMinute(u"s"_s)).ok());
+    QSignalSpy failed(&engine.scheduler, &scheduler::Scheduler::fireFailed);
+    QSignalSpy overdue(&engine.scheduler, &scheduler::Scheduler::overdue);
+    lead(engine);
+    for (int tick = 1; tick <= 2; ++tick) {
+        pass(engine, minute);
+        engine.scheduler.wake();
+        QTRY_COMPARE(failed.size(), tick);
+        QCOMPARE(failed.last()[1].value<Status>().code, u"not_replicated"_s);
+        QCOMPARE(m_redis.command({"HGET", QueueRedis::key("schedule:s"), "nominal"}).toInteger(),
+                 start + tick * minute);
+        QTest::qWait(1'200); // it tries again after a second
+    }
+    pass(engine, 50'000);
+    QCOMPARE(overdue.size(), 0);
+    QCOMPARE(failed.size(), 2);
 }
 
 void TestSchedulerWatch::orphansAreShownAndForgotten()
