@@ -13,6 +13,7 @@ namespace {
 
 constexpr qint64 dayS = 86'400;
 constexpr qint64 epochJulianDay = 2'440'588;
+constexpr qint64 lastWritableMs = 253'402'300'799'999; ///< ISO 8601 writes years with four digits
 constexpr int searchDays = 14'700; ///< 29 February on a given weekday can be forty years away
 
 qint64 floorDiv(qint64 value, qint64 by)
@@ -106,7 +107,8 @@ Result<QList<qint64>> nextFires(const QString &expression, const QByteArray &zon
     if (!where)
         return fail(where.error());
     QList<qint64> fires;
-    for (auto fire = cron->nextFire(*where, afterMs); fire; fire = cron->nextFire(*where, *fire)) {
+    auto fire = cron->nextFire(*where, afterMs);
+    for (; fire && *fire <= lastWritableMs; fire = cron->nextFire(*where, *fire)) {
         fires.append(*fire);
         if (fires.size() == n)
             break;

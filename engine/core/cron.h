@@ -47,7 +47,7 @@ private:
     bool m_anyWeekday = false;
 };
 
-/// The next n fires (1 to 1,000) after an instant, epoch ms. Failures: invalid_cron, unknown_zone, invalid_request.
+/// The next n fires (1 to 1,000) after an instant, epoch ms; fewer at the end of the year 9999. Failures: invalid_cron, unknown_zone, invalid_request.
 Result<QList<qint64>> nextFires(const QString &expression, const QByteArray &zone, qint64 afterMs, int n);
 
 } // namespace tidekeeper::core

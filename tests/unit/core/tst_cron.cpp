@@ -370,6 +370,8 @@ void TestCron::limits()
 {
     QCOMPARE(nextFires(u"* * * * *"_s, "UTC", 0, 0).error().code, u"invalid_request"_s);
     QCOMPARE(nextFires(u"* * * * *"_s, "UTC", 0, 1001).error().code, u"invalid_request"_s);
+    QCOMPARE(*nextFires(u"@monthly"_s, "UTC", ms("9999-10-31T00:00:00Z"), 9),
+             (QList<qint64>{ms("9999-11-01T00:00:00Z"), ms("9999-12-01T00:00:00Z")}));
     for (const char *zone : {"Mars/Olympus", "Seoul", "../../etc/passwd", "EST5", "UTC+03:00", "Asia/"})
         QCOMPARE(nextFires(u"* * * * *"_s, zone, 0, 1).error().code, u"unknown_zone"_s);
     for (const char *zone :
