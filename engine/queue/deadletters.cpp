@@ -14,6 +14,7 @@ namespace tidekeeper::queue {
 namespace {
 
 constexpr int batch = 500;
+constexpr qint64 lastCursor = 1'000'000'000; ///< more letters than a server can hold
 
 QJsonArray historyFrom(const redis::Value &entries)
 {
@@ -80,8 +81,9 @@ QCoro::Task<Result<redis::Value>> DeadLetters::page(QByteArray set, QString grou
 
 QCoro::Task<Result<QJsonObject>> DeadLetters::list(DeadFilter filter)
 {
-    bool isNumber = false;
-    if (!filter.cursor.isEmpty() && (filter.cursor.toLongLong(&isNumber) < 0 || !isNumber))
+    bool isNumber = true;
+    const qint64 from = filter.cursor.isEmpty() ? 0 : filter.cursor.toLongLong(&isNumber);
+    if (!isNumber || from < 0 || from > lastCursor)
         co_return fail(u"invalid_request"_s, u"The cursor is not one that a list returned."_s,
                        {{u"field"_s, u"cursor"_s}});
     if (filter.limit < 1 || filter.limit > 1000)
