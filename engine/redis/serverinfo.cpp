@@ -88,10 +88,11 @@ ServerInfo::Finding memory(const Fields &fields)
     const QString what = limit == 0 ? u"the machine's memory"_s : u"its memory limit"_s;
     if (percent < fullPercent)
         return {u"memory"_s, Verdict::Safe, u"%1 % of %2 is in use."_s.arg(percent).arg(what)};
+    const QString refuses =
+        percent < 100 ? u"soon the server refuses writes"_s : u"the server refuses writes"_s;
     return {u"memory"_s, Verdict::Unsafe,
-            u"%1 % of %2 is in use: soon the server refuses writes. Raise maxmemory or give it more memory."_s
-                .arg(percent)
-                .arg(what)};
+            u"%1 % of %2 is in use: %3. Raise maxmemory or give it more memory."_s.arg(percent).arg(what,
+                                                                                                    refuses)};
 }
 
 ServerInfo::Finding age(const ServerInfo &info)

@@ -115,6 +115,16 @@ private Q_SLOTS:
         QVERIFY(parsed.verdict() >= verdict);
     }
 
+    void fullIsNotSoon()
+    {
+        const auto textAt = [](const QByteArray &used) {
+            const ServerInfo info = ServerInfo::parse("used_memory:" + used + "\nmaxmemory:1000\n");
+            return finding(info, u"memory"_s).value_or(ServerInfo::Finding{}).text;
+        };
+        QVERIFY(textAt("999").contains(u": soon the server refuses writes"_s));
+        QVERIFY(textAt("1000").contains(u": the server refuses writes"_s));
+    }
+
     void changes()
     {
         const ServerInfo before = ServerInfo::parse("redis_version:7.0.0\naof_enabled:1\nrole:slave\n");
