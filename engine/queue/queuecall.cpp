@@ -4,6 +4,7 @@
 #include <QtCore/QJsonObject>
 #include <QtCore/QRandomGenerator>
 
+#include <algorithm>
 #include <array>
 
 using namespace Qt::StringLiterals;
@@ -23,18 +24,22 @@ Error errorOf(const QByteArray &text)
                      u"Another engine has taken the lead since; this call came too late."_s,
                      {{u"term"_s, term}}};
     }
-    for (const char *prefix : {"OOM ", "LOADING ", "READONLY ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ",
-                               "CLUSTERDOWN ", "BUSY "}) {
-        if (text.startsWith(prefix))
-            return Error{u"redis_unavailable"_s,
-                         u"Redis does not take writes now: %1"_s.arg(QString::fromUtf8(text)),
-                         {}};
-    }
+    if (isRefusedUnseen(text))
+        return Error{
+            u"redis_unavailable"_s, u"Redis does not take writes now: %1"_s.arg(QString::fromUtf8(text)), {}};
     return Error{
         u"functions_refused"_s, u"Redis refused a queue function: %1"_s.arg(QString::fromUtf8(text)), {}};
 }
 
 } // namespace
+
+bool isRefusedUnseen(const QByteArray &errorReply)
+{
+    static const QList<QByteArray> prefixes{"OOM ",     "LOADING ",    "READONLY ",    "MASTERDOWN ",
+                                            "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "BUSY "};
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](const QByteArray &prefix) { return errorReply.startsWith(prefix); });
+}
 
 QByteArray queuePrefix(const QString &name)
 {

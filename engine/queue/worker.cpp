@@ -18,12 +18,12 @@ constexpr int callTimeoutMs = 2'000;
 constexpr int sweepMs = 50; ///< delayed jobs are due at most so late while there is always more to take
 constexpr int mostTurns = 2; ///< calls under way: Redis works on one while the jobs of the other run
 
-/// Not sent, or refused as a whole because memory is full.
+/// Not sent, or refused as a whole, for example because memory is full.
 bool wasNotExecuted(const Result<redis::Value> &reply)
 {
     if (!reply)
         return reply.error().code == u"redis_unavailable";
-    return reply->isError() && reply->text.startsWith("OOM ");
+    return reply->isError() && isRefusedUnseen(reply->text);
 }
 
 } // namespace

@@ -29,6 +29,7 @@ private Q_SLOTS:
     void badArguments_data();
     void badArguments();
     void fullRedisTakesEnds();
+    void tooFewReplicasLoseNoEnd();
     void fewCallsForManyJobs();
     void suspectWaitsForTheOthers();
     void suspectKeepsNobodyWaiting();
@@ -209,6 +210,34 @@ void TestQueueTurn::fullRedisTakesEnds()
     QTRY_COMPARE(ended.size(), 2);
     QCOMPARE(ended[1][1].toString(), u"done"_s);
     QCOMPARE(m_redis.integer({"XLEN", QueueRedis::key("finished")}), 2);
+    QCoro::waitFor(worker.stop(0));
+}
+
+void TestQueueTurn::tooFewReplicasLoseNoEnd()
+{
+    // What a server refuses before it looks at it is said again, and what was in hand stays there.
+    Worker worker(u"test"_s, m_redis.endpoint(), m_redis.library(), {.consumers = 1, .prefetch = 2});
+    bool mayEnd = false;
+    int runs = 0;
+    worker.handle(u"work"_s, [&](Job) -> QCoro::Task<JobOutcome> {
+        ++runs;
+        while (!mayEnd)
+            co_await QCoro::sleepFor(5ms);
+        co_return JobOutcome{};
+    });
+    QSignalSpy ended(&worker, &Worker::jobEnded);
+    enqueue(u"work"_s, 2);
+    worker.start();
+    QTRY_COMPARE(m_redis.integer({"ZCARD", QueueRedis::key("claimed")}), 1);
+    m_redis.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    mayEnd = true;
+    QTest::qWait(300);
+    QCOMPARE(ended.size(), 0);
+    m_redis.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    QTRY_COMPARE(ended.size(), 2); // long before a lease runs out
+    QCOMPARE(ended[0][1].toString(), u"done"_s);
+    QCOMPARE(ended[1][1].toString(), u"done"_s);
+    QCOMPARE(runs, 2);
     QCoro::waitFor(worker.stop(0));
 }
 
