@@ -70,9 +70,11 @@ QCoro::Task<> BucketService::publishNow(std::shared_ptr<Project> project, Reply 
         project->policy.warnings(project->name) + project->keys.accountNames().warnings();
     const Result<redis::Value> answer =
         co_await m_projects.publish(project, m_clock.monotonicMs() + publishMs);
-    if (answer && answer->isError())
+    const bool isAway =
+        kindOf(answer, 2) == AnswerKind::Away; // Redis has it as soon as it takes writes again
+    if (!isAway && answer && answer->isError())
         reply->finish(Status::failure(u"invalid_policy"_s, QString::fromUtf8(answer->text)), {});
-    else if (!answer && kindOf(answer, 0) == AnswerKind::Broken)
+    else if (!isAway && !answer)
         reply->finish(answer.error(), {});
     else
         reply->finish(Status::success(), {{u"warnings"_s, QJsonArray::fromStringList(warnings)}});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "limits/projects.h"
 
+#include "limits/redisanswer.h"
+
 #include <QtCore/QPointer>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace tidekeeper::limits {
 
 namespace {
 
-constexpr int dayCheckMs = 30'000; // Redis knows the next day too, so nothing depends on the minute
+constexpr int checkMs = 30'000; // Redis knows the next day too, so nothing depends on the minute
 constexpr qint64 publishMs = 2'000; // for a publication that no caller waits for
 
 bool isWrongType(const Result<redis::Value> &answer)
@@ -27,9 +29,9 @@ Projects::Projects(redis::RedisConnection &connection, redis::FunctionLibrary &l
 {
     // After a connection was lost Redis may have been emptied: policies are put back before anyone misses them.
     connect(&connection, &redis::RedisConnection::ready, this, &Projects::publishAll);
-    m_dayTimer.setInterval(dayCheckMs);
-    connect(&m_dayTimer, &QTimer::timeout, this, &Projects::publishNewDays);
-    m_dayTimer.start();
+    m_checkTimer.setInterval(checkMs);
+    connect(&m_checkTimer, &QTimer::timeout, this, &Projects::publishWhatIsDue);
+    m_checkTimer.start();
 }
 
 std::shared_ptr<Project> Projects::take(const QString &limiter, const QString &name, const Policy &policy,
@@ -70,6 +72,7 @@ Error Projects::unknown()
 
 void Projects::publishAll()
 {
+    m_isOneRefused = false;
     m_publishedAt = m_clock.nowMs();
     for (const auto &projects : std::as_const(m_all)) {
         for (const auto &project : projects)
@@ -77,8 +80,11 @@ void Projects::publishAll()
     }
 }
 
-void Projects::publishNewDays()
+/// A new day, or a policy that a full or read-only Redis did not take.
+void Projects::publishWhatIsDue()
 {
+    if (m_isOneRefused)
+        return publishAll();
     const qint64 nowMs = m_clock.nowMs();
     for (const auto &projects : std::as_const(m_all)) {
         for (const auto &project : projects) {
@@ -111,6 +117,8 @@ QCoro::Task<Result<redis::Value>> Projects::publishOnce(std::shared_ptr<Project>
         m_serverClock.seen(answer->items[1].toInteger(), m_clock.monotonicMs());
     if (self && answer && answer->items.size() == 2 && answer->items[0].toInteger() == 1)
         Q_EMIT written(project->limiter, project->name);
+    if (self && kindOf(answer, 2) == AnswerKind::Away)
+        m_isOneRefused = true;
     co_return answer;
 }
 

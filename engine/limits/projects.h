@@ -40,8 +40,9 @@ public:
     /// monotonic clock. The answer is that of tidekeeper_publish_v1.
     QCoro::Task<Result<redis::Value>> publish(std::shared_ptr<Project> project, qint64 endMs);
 
-    /// Publishes all when a day has ended since they were last published together. A timer calls it.
-    void publishNewDays();
+    /// Publishes all when a day has ended since they were last published together, or when Redis refused one. A timer
+    /// calls it.
+    void publishWhatIsDue();
 
 Q_SIGNALS:
     void added(const QString &limiter, const QString &project); ///< by take()
@@ -60,8 +61,9 @@ private:
     const Clock &m_clock;
     ServerClock &m_serverClock;
     QMap<QString, QMap<QString, std::shared_ptr<Project>>> m_all; ///< by limiter, by name
-    QTimer m_dayTimer;
+    QTimer m_checkTimer;
     qint64 m_publishedAt = 0; ///< epoch ms, of the last publication of all
+    bool m_isOneRefused = false; ///< by a Redis that took no writes
 };
 
 } // namespace tidekeeper::limits

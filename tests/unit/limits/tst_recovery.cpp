@@ -32,6 +32,7 @@ private Q_SLOTS:
     void aPolicyThatIsGoneIsPublishedAgain();
     void somethingElseUnderThePolicysName();
     void aDayThatEndedIsFollowedByTheNext();
+    void aFullRedisTakesThePolicyLater();
     void faultsOfOursAreNeitherConsentNorAnOutage();
     void aThousandCallsMeetAFlush_data();
     void aThousandCallsMeetAFlush();
@@ -81,17 +82,35 @@ void TestRecovery::aDayThatEndedIsFollowedByTheNext()
     Projects projects(scene.connection, scene.library, clock, serverClock);
     const auto project = projects.take(u"gmail"_s, u"default"_s, *Policy::from(BucketScene::policy()));
     const auto dayEnd = [this] { return m_server.cli({u"hget"_s, policyKey, u"day_end_us"_s}); };
-    projects.publishNewDays(); // the first ever publishes too
+    projects.publishWhatIsDue(); // the first ever publishes too
     QTRY_COMPARE(dayEnd(), QByteArray("1768521600000000"));
 
     m_server.cli({u"del"_s, policyKey}); // so that a publication shows
     clock.advance(999);
-    projects.publishNewDays();
+    projects.publishWhatIsDue();
     QTest::qWait(100);
     QCOMPARE(dayEnd(), QByteArray());
     clock.advance(1);
-    projects.publishNewDays();
+    projects.publishWhatIsDue();
     QTRY_COMPARE(dayEnd(), QByteArray("1768608000000000"));
+}
+
+/// A full Redis is an outage and no fault of the policy: what limits by it starts, and Redis gets it when it can.
+void TestRecovery::aFullRedisTakesThePolicyLater()
+{
+    BucketScene scene(m_server.url());
+    m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"1mb"_s});
+    const Status published = scene.publish(BucketScene::policy());
+    tidekeeper::test::FakeClock clock(1'768'500'000'000);
+    ServerClock serverClock;
+    Projects projects(scene.connection, scene.library, clock, serverClock);
+    projects.take(u"gmail"_s, u"later"_s, *Policy::from(BucketScene::policy()));
+    projects.publishWhatIsDue();
+    QTest::qWait(100);
+    m_server.cli({u"config"_s, u"set"_s, u"maxmemory"_s, u"0"_s});
+    QVERIFY2(published.ok(), qPrintable(published.text));
+    projects.publishWhatIsDue();
+    QTRY_COMPARE(m_server.cli({u"exists"_s, u"tk:{gmail:later}:policy"_s}), QByteArray("1"));
 }
 
 // spring-cloud/spring-cloud-gateway#248: a fault of the limiter's own was taken for an outage, and nothing was limited.
