@@ -68,6 +68,9 @@ void QueueWatch::watch(scheduler::Scheduler &scheduler)
             });
     connect(&scheduler, &scheduler::Scheduler::fireFailed, this,
             [this](const QString &id, const Status &error) { onFireFailed(id, error); });
+    connect(&scheduler, &scheduler::Scheduler::leadFailed, this, [this](const Status &error) {
+        m_events.publish(u"scheduler.not_ready"_s, {{u"code"_s, error.code}, {u"text"_s, error.text}});
+    });
     connect(&scheduler, &scheduler::Scheduler::overdue, this, &QueueWatch::onOverdue);
     connect(&scheduler, &scheduler::Scheduler::recovered, this, [this](const QString &id) {
         m_events.publish(u"schedule.recovered"_s, {{u"schedule"_s, id}});

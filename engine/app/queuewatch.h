@@ -12,7 +12,7 @@ namespace tidekeeper::app {
 
 /// Listens to workers and scheduler: what happens becomes counters, and what somebody should know of becomes an event,
 /// which is also a warning in the log: queue.job_dead, queue.jobs_stalled, queue.jobs_lost, queue.keys_reaped,
-/// schedule.fire_failed, schedule.overdue; and schedule.recovered. Main thread.
+/// schedule.fire_failed, schedule.overdue, scheduler.not_ready; and schedule.recovered. Main thread.
 class QueueWatch : public QObject {
     Q_OBJECT
 

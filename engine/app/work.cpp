@@ -103,7 +103,8 @@ void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
     const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
-        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1;
+        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1
+        || type == "scheduler.not_ready"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);

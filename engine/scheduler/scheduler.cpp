@@ -131,33 +131,35 @@ void Scheduler::stop()
 QCoro::Task<> Scheduler::lead(qint64 term)
 {
     const QPointer<Scheduler> alive(this);
-    bool known = co_await fence(term);
+    Result<> known = co_await fence(term);
     if (alive && known)
         known = co_await refreshStates();
     if (!alive || m_lease.term() != term || !m_running)
         co_return;
     if (!known) {
+        if (std::exchange(m_leadFault, known.error().code) != known.error().code)
+            Q_EMIT leadFailed(known.error());
         QTimer::singleShot(retryMs, this, [this, term] { lead(term); });
         co_return;
     }
+    m_leadFault.clear();
     m_leadingTerm = term;
     look();
 }
 
-QCoro::Task<bool> Scheduler::fence(qint64 term)
+/// Its failure says nothing when the term has ended meanwhile.
+QCoro::Task<Result<>> Scheduler::fence(qint64 term)
 {
     const QPointer<Scheduler> alive(this);
     const QList<queue::JobQueue *> queues = m_book.queues();
     for (queue::JobQueue *queue : queues) {
         const Result<> fenced = co_await queue->fence(m_lease.name(), term);
-        if (!alive || m_lease.term() != term)
-            co_return false;
-        if (!fenced && fenced.error().code == u"stale_term")
+        if (alive && m_lease.term() == term && !fenced && fenced.error().code == u"stale_term")
             m_lease.outbid(fenced.error().details[u"term"].toInteger());
-        if (!fenced)
-            co_return false;
+        if (!alive || !fenced)
+            co_return fenced;
     }
-    co_return true;
+    co_return Result<>();
 }
 
 void Scheduler::wake()
@@ -326,7 +328,7 @@ void Scheduler::judge(Entry &known)
 
 // Looking at it -----------------------------------------------------------------------------------------------
 
-QCoro::Task<bool> Scheduler::refreshStates()
+QCoro::Task<Result<>> Scheduler::refreshStates()
 {
     const QPointer<Scheduler> alive(this);
     const QList<queue::JobQueue *> queues = m_book.queues();
@@ -339,15 +341,17 @@ QCoro::Task<bool> Scheduler::refreshStates()
         if (ids.isEmpty())
             continue;
         const Result<QList<queue::ScheduleState>> states = co_await queue->scheduleStates(ids);
-        if (!alive || !states)
-            co_return false;
+        if (!states)
+            co_return fail(states.error());
+        if (!alive)
+            co_return Result<>();
         for (qsizetype i = 0; i < ids.size(); ++i) {
             const ScheduleBook::EntryPointer known = m_book.find(ids[i]);
             if (known && known->queue == queue)
                 known->take(states->at(i), m_clock.nowMs());
         }
     }
-    co_return true;
+    co_return Result<>();
 }
 
 QCoro::Task<QJsonObject> Scheduler::list()

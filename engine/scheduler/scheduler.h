@@ -69,19 +69,21 @@ Q_SIGNALS:
     void changed(const QString &id); ///< something else is in force now, whoever changed it
     void fired(const QString &id, qint64 nominalMs, const QString &result);
     void fireFailed(const QString &id, const tidekeeper::Status &error);
+    /// The lease is held and yet nothing fires; it tries again each second. Once for each kind of failure.
+    void leadFailed(const tidekeeper::Status &error);
     void overdue(const QString &id, qint64 sinceMs); ///< its tick does not come
     void recovered(const QString &id); ///< the tick came, or is not expected any more
 
 private:
     QCoro::Task<> lead(qint64 term);
-    QCoro::Task<bool> fence(qint64 term);
+    QCoro::Task<Result<>> fence(qint64 term);
     bool isLeading() const { return m_leadingTerm != 0 && m_lease.term() == m_leadingTerm; }
     void look();
     void lookIn(qint64 ms);
     QCoro::Task<> fire(ScheduleBook::EntryPointer entry, core::TickPlan plan);
     QCoro::Task<bool> fireOne(ScheduleBook::EntryPointer entry, qint64 nominalMs, bool runs);
     QCoro::Task<> learnTick(ScheduleBook::EntryPointer known);
-    QCoro::Task<bool> refreshStates();
+    QCoro::Task<Result<>> refreshStates();
     void judge();
     void judge(Entry &entry);
 
@@ -94,6 +96,7 @@ private:
     QTimer m_watchTimer;
     qint64 m_leadingTerm =
         0; ///< the term in which the queues are fenced and the nominal times are read; 0 = none
+    QString m_leadFault; ///< code of what keeps it from leading
     qint64 m_looks = 0;
     qint64 m_lastLookMs = 0; ///< monotonic, as the next
     qint64 m_leaderSeenMs = 0;

@@ -39,6 +39,7 @@ private Q_SLOTS:
     void nobodyLeads();
     void theLeaderLacksThePlugin();
     void aLeaderThatCannotFireSaysSo();
+    void aLeaderThatAFullRedisKeepsFromFiringSaysSo();
     void firesWithoutAReplicaThatConfirms();
     void orphansAreShownAndForgotten();
     void anOrphanThatAnotherEngineFiresIsNone();
@@ -166,6 +167,23 @@ void TestSchedulerWatch::aLeaderThatCannotFireSaysSo()
 }
 
 /// Each tick is written and only its confirmation is missing: the next one must come, and none is overdue.
+void TestSchedulerWatch::aLeaderThatAFullRedisKeepsFromFiringSaysSo()
+{
+    SchedulerSide engine(m_redis, *m_clock);
+    QVERIFY(engine.scheduler.declare(everyMinute(u"s"_s)).ok());
+    QSignalSpy failed(&engine.scheduler, &scheduler::Scheduler::leadFailed);
+    m_redis.command({"CONFIG", "SET", "maxmemory", "1mb"}); // a lease is still had, a fence is not
+    engine.run();
+    QTRY_COMPARE(failed.size(), 1);
+    QCOMPARE(failed[0][0].value<Status>().code, u"redis_unavailable"_s);
+    QVERIFY(engine.scheduler.health()[u"leader"].toBool());
+    QVERIFY(!engine.scheduler.health()[u"ready"].toBool());
+    QTest::qWait(1'200); // it tries once more, and does not say it again
+    QCOMPARE(failed.size(), 1);
+    m_redis.command({"CONFIG", "SET", "maxmemory", "0"});
+    QTRY_VERIFY(engine.scheduler.health()[u"ready"].toBool());
+}
+
 void TestSchedulerWatch::firesWithoutAReplicaThatConfirms()
 {
     SchedulerSide engine(m_redis, *m_clock, 60'000, true);
