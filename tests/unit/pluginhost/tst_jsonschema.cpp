@@ -124,7 +124,7 @@ void TestJsonSchema::refuses_data()
     row("duration, sample is the default", R"({"slack": 61000})",
         u"\"slack\" must be a duration from \"0ms\" to \"1m\", such as \"2s\", but it is \"61s\"."_s);
     row("cron", R"({"cron": "61 * * * *"})",
-        u"\"cron\" must be a cron pattern. Cron field \"minute\": \"61\" is not between 0 and 59. When to scan."_s);
+        u"\"cron\" must be a cron pattern. Cron field \"minute\": \"61\" is not known here; use 0 to 59. When to scan."_s);
     row("cron inside a list", R"({"rules": [{"event": "e", "at": "* *"}]})",
         u"\"rules.0.at\" must be a cron pattern. A cron pattern has 5 fields (minute hour day month "
         u"weekday), 6 with "
