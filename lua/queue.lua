@@ -1,6 +1,6 @@
 #!lua name=tidekeeper_queue
 -- SPDX-License-Identifier: Apache-2.0
--- build: 5
+-- build: 6
 --
 -- The queue: every move of a job is one function. This file, queue_work.lua and queue_upkeep.lua, one after the
 -- other, make the library. README.md gives keys, arguments and results.
@@ -27,7 +27,7 @@ local lastNumber, lastText
 -- The same instant is written many times in one call.
 local function text(number)
     if number ~= lastNumber then
-        lastNumber, lastText = number, string.format('%.0f', number)
+        lastNumber, lastText = number, string.format('%d', number)
     end
     return lastText
 end

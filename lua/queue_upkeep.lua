@@ -250,5 +250,5 @@ register('tidekeeper_forget_schedule_v1', 'allow-oom', function(keys, args)
 end)
 
 register('tidekeeper_queue_build', 'no-writes', function()
-    return 5
+    return 6
 end)
