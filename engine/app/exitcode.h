@@ -16,7 +16,8 @@ enum class ExitCode : int {
     Redis = 6, ///< missing, too old, or does not start
     Database = 7, ///< cannot be opened, or written by a newer version
     SealingKey = 8, ///< missing, not readable, or not the one that sealed the stored grants
-    CutShort = 9 ///< a second signal, or not everything had stopped within 15 s; what was running is taken over later
+    CutShort =
+        9 ///< a second signal, or not everything had stopped within 15 s; what was running is taken over later
 };
 
 /// By the stable code of the failure that ended the start.

@@ -18,7 +18,8 @@ struct Entry {
     Schedule schedule;
     queue::JobQueue *queue = nullptr;
     bool orphaned = false; ///< remembered, and not declared in this engine
-    queue::ScheduleState state = {}; ///< as last known; its nominal time is what the next compare-and-set expects
+    queue::ScheduleState state =
+        {}; ///< as last known; its nominal time is what the next compare-and-set expects
     std::optional<qint64> firstNominalMs = {}; ///< of the first state that was read
     qint64 afterMs = 0; ///< ticks after this nominal time are due; 0 = not known yet
     bool firing = false;
