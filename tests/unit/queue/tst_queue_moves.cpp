@@ -268,6 +268,9 @@ void TestQueueMoves::heartbeatExtends()
                     .items.isEmpty());
         QVERIFY(m_redis.take(2, 300, "c2").isEmpty());
     }
+    // One that has lost its jobs keeps nobody else from them, and is told.
+    const auto lost = m_redis.call("heartbeat", {"60000", "x", "another", "y", claim[1].owner + "1"});
+    QCOMPARE(lost.items.size(), 2);
     QCOMPARE(m_redis.takeSoon(2, 5'000, "c2").size(), 2); // nobody beats any more
 }
 
