@@ -103,7 +103,9 @@ Result<core::Trigger> triggerFrom(const QJsonObject &json)
     if (json.contains(u"cron") == json.contains(u"interval_ms"))
         return refuse(u"cron"_s, u"A schedule has either \"cron\" or \"interval_ms\"."_s);
     // Also beside an interval, where it has no effect yet: the pattern that may replace it will be read in it.
-    const QByteArray zone = json[u"zone"].toString().toUtf8();
+    const QByteArray zone = json[u"zone"].toString(u"UTC"_s).toUtf8();
+    if (zone.isEmpty())
+        return refuse(u"zone"_s, u"zone must be a name such as Europe/Zurich or UTC."_s);
     if (const Result<core::Zone> found = core::Zone::find(zone); !found)
         return fail(found.error());
     if (json.contains(u"cron"))

@@ -75,6 +75,7 @@ void TestSchedule::refused_data()
     row("both", R"({"id": "s", "cron": "* * * * *", "interval_ms": 60000})", "invalid_request", "cron");
     row("never", R"({"id": "s", "cron": "0 0 30 2 *"})", "invalid_cron", "day");
     row("zone", R"({"id": "s", "cron": "* * * * *", "zone": "Seoul"})", "unknown_zone", "zone");
+    row("no zone's name", R"({"id": "s", "cron": "* * * * *", "zone": ""})", "invalid_request", "zone");
     row("too often", R"({"id": "s", "interval_ms": 10})", "invalid_request", "interval_ms");
     row("half", R"({"id": "s", "interval_ms": 60000.5})", "invalid_request", "interval_ms");
     row("negative", R"({"id": "s", "interval_ms": -60000})", "invalid_request", "interval_ms");
