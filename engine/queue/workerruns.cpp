@@ -4,6 +4,7 @@
 
 #include "core/faultpoint.h"
 #include "core/retry.h"
+#include "log/redact.h"
 #include "queue/queuecall.h"
 
 #include <QCoro/QCoroTimer>
@@ -133,7 +134,7 @@ QCoro::Task<> Worker::end(Job job, JobOutcome outcome, qint64 durationMs)
     const QPointer<Worker> alive(this);
     const QByteArray maxAge = QByteArray::number(m_options.maxAgeMs);
     const QByteArray errorClass = outcome.errorClass.isEmpty() ? "unknown" : outcome.errorClass.toUtf8();
-    const QByteArray errorText = outcome.errorText.toUtf8();
+    const QByteArray errorText = log::redact(outcome.errorText).toUtf8(); // it is kept, and shown
     QByteArray function = "tidekeeper_put_back_v1";
     QList<QByteArray> arguments{job.id.toUtf8(), job.owner};
     if (outcome.kind == Kind::Retry) {

@@ -162,12 +162,15 @@ void TestQueueWorker::handlerThatThrows()
 {
     Bench bench(m_redis);
     bench.worker.handle(u"work"_s, [](Job) -> QCoro::Task<JobOutcome> {
-        throw std::runtime_error("boom");
+        throw std::runtime_error("no answer for ada@example.com");
         co_return JobOutcome{};
     });
     bench.worker.start();
     enqueue(spec(u"work"_s));
     QTRY_COMPARE(bench.ended, QStringList{u"work retry"_s});
+    const QByteArray id = m_redis.command({"ZRANGE", QueueRedis::key("delayed"), "0", "0"}).items[0].text;
+    const QByteArray told = m_redis.field(id, "error_text");
+    QVERIFY2(told.startsWith("no answer for ") && !told.contains("ada@"), told); // no address is kept
 }
 
 void TestQueueWorker::unparsablePayload()
