@@ -157,6 +157,10 @@ Result<Schedule> Schedule::fromJson(const QJsonObject &json)
     auto trigger = triggerFrom(json);
     if (!trigger)
         return fail(trigger.error());
+    const qint64 intervalMs = json[u"interval_ms"].toInteger();
+    if (intervalMs > 0 && jitterMs >= intervalMs) // it would reach into the next tick
+        return refuse(u"jitter_ms"_s,
+                      u"\"jitter_ms\" must be less than interval_ms, which is %1."_s.arg(intervalMs));
     const auto misfire = wordOf(json, u"misfire"_s, {u"coalesce"_s, u"skip"_s, u"each"_s});
     if (!misfire)
         return fail(misfire.error());

@@ -11,6 +11,21 @@
 
 namespace tidekeeper::test {
 
+constexpr qint64 minute = 60'000;
+constexpr qint64 start = 1'800'000'000'000; ///< a whole minute, at which the tests' clocks begin
+
+/// A schedule with an interval of a minute and a job, and these fields besides.
+inline QJsonObject everyMinute(const QJsonObject &more = {})
+{
+    QJsonObject schedule{
+        {QStringLiteral("id"), QStringLiteral("s")},
+        {QStringLiteral("interval_ms"), minute},
+        {QStringLiteral("job"), QJsonObject{{QStringLiteral("type"), QStringLiteral("work")}}}};
+    for (auto field = more.begin(); field != more.end(); ++field)
+        schedule.insert(field.key(), *field);
+    return schedule;
+}
+
 /// One engine's scheduler: its own connection, lease and queues ("test" and "second") on a Redis of the test's.
 struct SchedulerSide {
     redis::RedisConnection connection;

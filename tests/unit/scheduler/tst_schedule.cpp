@@ -83,8 +83,9 @@ void TestSchedule::refused_data()
     row("misfire", R"({"id": "s", "interval_ms": 60000, "misfire": "all"})", "invalid_request", "misfire");
     row("overlap", R"({"id": "s", "interval_ms": 60000, "overlap": "both"})", "invalid_request", "overlap");
     row("cap", R"({"id": "s", "interval_ms": 60000, "misfire_cap": 0})", "invalid_request", "misfire_cap");
-    row("jitter", R"({"id": "s", "interval_ms": 60000, "jitter_ms": 86400001})", "invalid_request",
-        "jitter_ms");
+    row("jitter", R"({"id": "s", "cron": "@daily", "jitter_ms": 86400001})", "invalid_request", "jitter_ms");
+    row("jitter as long as the interval", R"({"id": "s", "interval_ms": 60000, "jitter_ms": 60000})",
+        "invalid_request", "jitter_ms");
     row("job", R"({"id": "s", "interval_ms": 60000, "job": {"payload": {}}})", "invalid_request", "job");
     row("job's field", R"({"id": "s", "interval_ms": 60000, "job": {"type": "t", "queu": "x"}})",
         "invalid_request", "job.queu");

@@ -13,19 +13,7 @@ using namespace tidekeeper::test;
 
 namespace {
 
-constexpr qint64 minute = 60'000;
-constexpr qint64 start = 1'800'000'000'000; // a whole minute
-
 using Engine = SchedulerSide;
-
-QJsonObject everyMinute(const QJsonObject &more = {})
-{
-    QJsonObject schedule{
-        {u"id"_s, u"s"_s}, {u"interval_ms"_s, minute}, {u"job"_s, QJsonObject{{u"type"_s, u"work"_s}}}};
-    for (auto field = more.begin(); field != more.end(); ++field)
-        schedule.insert(field.key(), *field);
-    return schedule;
-}
 
 } // namespace
 

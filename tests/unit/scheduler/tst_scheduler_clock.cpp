@@ -12,19 +12,8 @@ using namespace tidekeeper::test;
 
 namespace {
 
-constexpr qint64 minute = 60'000;
 constexpr qint64 hour = 60 * minute;
 constexpr qint64 day = 24 * hour;
-constexpr qint64 start = 1'800'000'000'000; // a whole minute
-
-QJsonObject everyMinute(const QJsonObject &more = {})
-{
-    QJsonObject schedule{
-        {u"id"_s, u"s"_s}, {u"interval_ms"_s, minute}, {u"job"_s, QJsonObject{{u"type"_s, u"work"_s}}}};
-    for (auto field = more.begin(); field != more.end(); ++field)
-        schedule.insert(field.key(), *field);
-    return schedule;
-}
 
 } // namespace
 

@@ -14,12 +14,9 @@ using namespace tidekeeper::test;
 
 namespace {
 
-constexpr qint64 minute = 60'000;
-constexpr qint64 start = 1'800'000'000'000; // a whole minute
-
 QJsonObject everyMinute(const QString &id, const QJsonObject &job = {{u"type"_s, u"work"_s}})
 {
-    return {{u"id"_s, id}, {u"interval_ms"_s, minute}, {u"job"_s, job}};
+    return test::everyMinute({{u"id"_s, id}, {u"job"_s, job}});
 }
 
 } // namespace
