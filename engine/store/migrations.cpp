@@ -12,15 +12,20 @@ namespace tidekeeper::store {
 
 namespace {
 
-// One element per version, from 1. A published one is never edited: a change is a new element.
+// One function per version. A published one is never edited: a change is a new version.
 // Instants are epoch milliseconds UTC, 0 = never or unknown; no column is NULL.
 //   accounts.nearest_expires_at  the least expires_at of its subscriptions: band, sort and filter without a join
 //   subscriptions.active         1 while the account's state is active: the scan reads one small index
 //   subscriptions.due_at         core::dueAt() of the row
 //   grants                       at most one per account; retired_at > 0 = no longer used, kept to be restored
-const QList<QStringList> &versions()
+//   breakers                     the open ones, shared by all engines; scope as renewal::Breakers names them
+//   waves                        suspicions that many grants seemed lost at once: open, confirmed, recovered
+//   wave_members                 the accounts that a wave put on hold
+//   pushes                       the newest proof that a watch delivers
+//   coverage                     account-time of each hour (epoch hours), and how much of it had no live watch
+QStringList version1()
 {
-    static const QList<QStringList> list{{
+    return {
         u"CREATE TABLE accounts (id {key} PRIMARY KEY, email {key} NOT NULL, project {key} NOT NULL,"
         " client {key} NOT NULL, language TEXT NOT NULL, state {key} NOT NULL, state_reason TEXT NOT NULL,"
         " grant_kind {key} NOT NULL, grant_data TEXT NOT NULL, nearest_expires_at BIGINT NOT NULL,"
@@ -63,7 +68,35 @@ const QList<QStringList> &versions()
         " kind TEXT NOT NULL, details TEXT NOT NULL)"_s,
         u"CREATE INDEX timeline_account ON timeline (account, id)"_s,
         u"CREATE INDEX timeline_at ON timeline (at)"_s,
-    }};
+    };
+}
+
+QStringList version2()
+{
+    return {
+        u"CREATE TABLE breakers (scope {key} PRIMARY KEY, fault TEXT NOT NULL, opened_at BIGINT NOT NULL,"
+        " delay_ms BIGINT NOT NULL, probe_at BIGINT NOT NULL, generation BIGINT NOT NULL)"_s,
+
+        u"CREATE TABLE waves (id {serial}, project {key} NOT NULL, client {key} NOT NULL, code {key} NOT "
+        u"NULL,"
+        " text TEXT NOT NULL, state {key} NOT NULL, opened_at BIGINT NOT NULL, ended_at BIGINT NOT NULL,"
+        " ended_by TEXT NOT NULL)"_s,
+        u"CREATE UNIQUE INDEX waves_open ON waves (project, client) WHERE state = 'open'"_s,
+        u"CREATE TABLE wave_members (wave BIGINT NOT NULL REFERENCES waves (id) ON DELETE CASCADE,"
+        " account {key} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE, at BIGINT NOT NULL,"
+        " PRIMARY KEY (wave, account))"_s,
+
+        u"CREATE TABLE pushes (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
+        " last_push_at BIGINT NOT NULL, history_id TEXT NOT NULL)"_s,
+
+        u"CREATE TABLE coverage (hour BIGINT PRIMARY KEY, active_ms BIGINT NOT NULL,"
+        " lapsed_ms BIGINT NOT NULL)"_s,
+    };
+}
+
+const QList<QStringList> &versions()
+{
+    static const QList<QStringList> list{version1(), version2()};
     return list;
 }
 
