@@ -5,6 +5,7 @@
 #include <QtCore/QTimer>
 #include <QtNetwork/QNetworkReply>
 
+#include <algorithm>
 #include <memory>
 
 using namespace Qt::StringLiterals;
@@ -94,15 +95,42 @@ HttpClient::~HttpClient()
 void HttpClient::abortAll()
 {
     m_shutDown = true;
-    const auto replies = m_manager.findChildren<QNetworkReply *>();
-    for (QNetworkReply *reply : replies)
-        abort(reply, Abort::ShutDown);
+    for (const Manager &manager : m_managers) {
+        const auto replies = manager.network->findChildren<QNetworkReply *>();
+        for (QNetworkReply *reply : replies)
+            abort(reply, Abort::ShutDown);
+    }
+}
+
+/// The first with a connection to spare, so that a quiet engine keeps one manager and its connections warm.
+HttpClient::Manager &HttpClient::leastBusy(const QString &host)
+{
+    const auto load = [&host](const Manager &manager) { return manager.underWay.value(host); };
+    const auto free = std::find_if(m_managers.begin(), m_managers.end(), [&load](const Manager &manager) {
+        return load(manager) < connectionsPerManager;
+    });
+    if (free != m_managers.end())
+        return *free;
+    if (m_managers.size() < mostConnectionsPerHost / connectionsPerManager)
+        return m_managers.emplace_back();
+    return *std::min_element(m_managers.begin(), m_managers.end(),
+                             [&load](const Manager &a, const Manager &b) { return load(a) < load(b); });
 }
 
 QNetworkReply *HttpClient::start(const HttpRequest &request)
 {
     const qint64 maxBodyBytes = m_maxBodyBytes;
-    QNetworkReply *reply = m_manager.sendCustomRequest(requestOf(request), request.method, request.body);
+    const QString host = request.url.authority(QUrl::FullyEncoded);
+    Manager &manager = leastBusy(host);
+    const qsizetype index = &manager - m_managers.data();
+    QNetworkReply *reply =
+        manager.network->sendCustomRequest(requestOf(request), request.method, request.body);
+    ++manager.underWay[host];
+    connect(reply, &QNetworkReply::finished, this, [this, index, host] {
+        QHash<QString, int> &underWay = m_managers[static_cast<size_t>(index)].underWay;
+        if (--underWay[host] == 0)
+            underWay.remove(host);
+    });
     connect(reply, &QNetworkReply::readyRead, reply, [reply, maxBodyBytes] {
         if (reply->bytesAvailable() > maxBodyBytes)
             abort(reply, Abort::TooLarge);

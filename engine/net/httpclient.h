@@ -11,7 +11,9 @@
 #include <QtCore/QUrl>
 #include <QtNetwork/QNetworkAccessManager>
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 class QNetworkReply;
 
@@ -37,14 +39,18 @@ struct HttpResponse {
 /// half a document. Redirects are handed back as they came and never followed, cookies are ignored, nothing is
 /// cached.
 ///
-/// Qt keeps at most six connections to one host (HTTP/1.1): further requests wait in line, and their waiting counts
-/// against their deadline.
+/// One QNetworkAccessManager keeps at most six connections to one host (HTTP/1.1) and lets further requests wait in
+/// line. Requests beyond six go to a next manager, up to mostConnectionsPerHost in all; only then they wait, and their
+/// waiting counts against their deadline. Over HTTP/2 a manager needs one connection.
 ///
 /// Main thread.
 class HttpClient : public QObject {
     Q_OBJECT
 
 public:
+    static constexpr int connectionsPerManager = 6;
+    static constexpr int mostConnectionsPerHost = 96;
+
     /// maxBodyBytes: the most that is read of an answer, after decompression.
     explicit HttpClient(qint64 maxBodyBytes = 4 * 1024 * 1024, QObject *parent = nullptr);
     ~HttpClient() override; ///< as abortAll()
@@ -55,9 +61,16 @@ public:
     void abortAll();
 
 private:
-    QNetworkReply *start(const HttpRequest &request);
+    /// Qt's own accounting of one host's connections, and how many requests of ours are on them.
+    struct Manager {
+        std::unique_ptr<QNetworkAccessManager> network = std::make_unique<QNetworkAccessManager>();
+        QHash<QString, int> underWay; ///< by host and port
+    };
 
-    QNetworkAccessManager m_manager;
+    QNetworkReply *start(const HttpRequest &request);
+    Manager &leastBusy(const QString &host);
+
+    std::vector<Manager> m_managers;
     const qint64 m_maxBodyBytes;
     bool m_shutDown = false;
 };

@@ -38,6 +38,7 @@ public:
     QString url() const; ///< http://127.0.0.1:PORT
     void setScript(Script script) { m_script = std::move(script); }
     const QList<Request> &requests() const { return m_requests; }
+    int connections() const { return m_connections; } ///< that were ever made
     void clear() { m_requests.clear(); }
 
 private:
@@ -46,6 +47,7 @@ private:
     Script m_script;
     QHash<QTcpSocket *, QByteArray> m_buffers;
     QList<Request> m_requests;
+    int m_connections = 0;
     QTcpServer m_server; // last: its sockets still report to the members above while they go
 };
 

@@ -6,6 +6,7 @@
 #include <QtTest/QTest>
 
 #include <memory>
+#include <vector>
 
 using namespace Qt::StringLiterals;
 using namespace tidekeeper;
@@ -27,6 +28,8 @@ private Q_SLOTS:
     void badAddressesAreRefused_data();
     void badAddressesAreRefused();
     void abortAllEndsWhatIsUnderWay();
+    void manyRequestsToOneHostDoNotWaitForSixConnections();
+    void connectionsOfAQuietHostAreUsedAgain();
 };
 
 void TestHttpClient::sendsMethodHeadersAndBody()
@@ -174,6 +177,35 @@ void TestHttpClient::abortAllEndsWhatIsUnderWay()
     }
     QVERIFY(done);
     QCOMPARE(response.error().details.value("reason"_L1).toString(), u"shut_down"_s);
+}
+
+void TestHttpClient::manyRequestsToOneHostDoNotWaitForSixConnections()
+{
+    constexpr int most = HttpClient::mostConnectionsPerHost;
+    LocalHttp silent;
+    HttpClient client;
+    std::vector<QCoro::Task<Result<HttpResponse>>> underWay;
+    for (int i = 0; i < most + 20; ++i)
+        underWay.push_back(client.send({.url = QUrl(silent.url())}));
+    QTRY_COMPARE(silent.requests().size(), most); // the rest waits
+    QTest::qWait(50);
+    QCOMPARE(silent.requests().size(), most);
+
+    client.abortAll();
+    for (auto &task : underWay) {
+        const Result<HttpResponse> ended = QCoro::waitFor(task);
+        QVERIFY(!ended);
+        QCOMPARE(ended.error().details.value("reason"_L1).toString(), u"shut_down"_s);
+    }
+}
+
+void TestHttpClient::connectionsOfAQuietHostAreUsedAgain()
+{
+    LocalHttp server([](const LocalHttp::Request &) { return LocalHttp::answer(200, "{}"); });
+    HttpClient client;
+    for (int i = 0; i < 20; ++i)
+        QVERIFY(QCoro::waitFor(client.send({.url = QUrl(server.url())})));
+    QCOMPARE(server.connections(), 1);
 }
 
 QTEST_GUILESS_MAIN(TestHttpClient)
