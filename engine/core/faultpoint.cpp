@@ -40,6 +40,24 @@ std::list<Armed> armedPoints()
     return points;
 }
 
+struct Calendar {
+    std::int64_t startMs = 0;
+    std::int64_t speed = 1;
+};
+
+Calendar givenCalendar()
+{
+    const QByteArray variable = qgetenv("TIDEKEEPER_CLOCK");
+    if (variable.isEmpty())
+        return {};
+    const QByteArrayList parts = variable.split(':');
+    const Calendar calendar{parts[0].toLongLong(), parts.value(1).toLongLong()};
+    if (parts.size() != 2 || calendar.startMs < 1 || calendar.speed < 1)
+        qFatal("TIDEKEEPER_CLOCK wants epoch milliseconds and a whole factor, START:SPEED, not \"%s\".",
+               variable.constData());
+    return calendar;
+}
+
 } // namespace
 
 void passFaultPoint(std::string_view name)
@@ -49,6 +67,13 @@ void passFaultPoint(std::string_view name)
         if (std::string_view(point.name.constData(), size_t(point.name.size())) == name && --point.left == 0)
             ::kill(::getpid(), point.signal);
     }
+}
+
+std::int64_t calendarMs(std::int64_t realMs)
+{
+    static const Calendar calendar = givenCalendar();
+    return realMs <= calendar.startMs ? realMs
+                                      : calendar.startMs + (realMs - calendar.startMs) * calendar.speed;
 }
 
 } // namespace tidekeeper::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 /// TIDEKEEPER_FAULT_POINT("queue.started"): a step between two moves at which a test may let the process die. Only in
@@ -19,8 +20,16 @@ namespace tidekeeper::core {
 #ifdef TIDEKEEPER_FAULT_POINTS
 inline constexpr bool hasFaultPoints = true;
 void passFaultPoint(std::string_view name); ///< any thread
+
+/// The calendar of a test that lives through days in minutes: TIDEKEEPER_CLOCK=START:SPEED lets the time since START
+/// (epoch ms) pass SPEED times as fast. Deadlines, leases and pauses, which are monotonic, keep their length. Any thread.
+std::int64_t calendarMs(std::int64_t realMs);
 #else
 inline constexpr bool hasFaultPoints = false;
+constexpr std::int64_t calendarMs(std::int64_t realMs)
+{
+    return realMs;
+}
 #endif
 
 } // namespace tidekeeper::core

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/redisclock.h"
 
+#include "core/faultpoint.h"
+
 #include <QtCore/QDateTime>
 #include <QtCore/QPointer>
 
@@ -36,6 +38,11 @@ void RedisClock::start()
     ask();
 }
 
+qint64 RedisClock::nowMs() const
+{
+    return core::calendarMs(monotonicMs() + m_offsetMs);
+}
+
 qint64 RedisClock::monotonicMs() const
 {
     return sinceBootMs();
@@ -43,7 +50,7 @@ qint64 RedisClock::monotonicMs() const
 
 qint64 RedisClock::skewMs() const
 {
-    return QDateTime::currentMSecsSinceEpoch() - nowMs();
+    return QDateTime::currentMSecsSinceEpoch() - (monotonicMs() + m_offsetMs);
 }
 
 void RedisClock::ask()

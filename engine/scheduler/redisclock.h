@@ -24,7 +24,7 @@ public:
     void start();
     void stop() { m_timer.stop(); }
 
-    qint64 nowMs() const override { return monotonicMs() + m_offsetMs; }
+    qint64 nowMs() const override;
     qint64 monotonicMs() const override;
 
     bool isSynchronised() const { return m_synchronised; }
