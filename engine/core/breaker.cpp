@@ -18,15 +18,21 @@ constexpr qint64 probeAnswerMs = 5'000;
 
 } // namespace
 
-Breaker::Admission Breaker::admit(qint64 nowMs, bool forced)
+Breaker::Admission Breaker::admission(qint64 nowMs, bool forced) const
 {
     if (!isOpen())
         return Admission::Pass;
-    if (nowMs < m_probeAt && !forced)
-        return Admission::Wait;
-    m_probeAt = nowMs + probeLeaseMs;
-    m_probing = true;
-    return Admission::Probe;
+    return nowMs < m_state.probeAt && !forced ? Admission::Wait : Admission::Probe;
+}
+
+Breaker::Admission Breaker::admit(qint64 nowMs, bool forced)
+{
+    const Admission granted = admission(nowMs, forced);
+    if (granted == Admission::Probe) {
+        m_state.probeAt = nowMs + probeLeaseMs;
+        m_state.probing = true;
+    }
+    return granted;
 }
 
 bool Breaker::fail(qint64 nowMs, Admission admission)
@@ -35,18 +41,17 @@ bool Breaker::fail(qint64 nowMs, Admission admission)
     if (isOpen() && admission != Admission::Probe)
         return false;
     const bool opened = !isOpen();
-    m_delayMs = opened ? firstDelayMs : std::min(2 * m_delayMs, longestDelayMs);
-    m_probeAt = nowMs + m_delayMs;
-    m_probing = false;
+    const qint64 longestMs = m_pace == Pace::Steady ? firstDelayMs : longestDelayMs;
+    m_state.delayMs = opened ? firstDelayMs : std::min(2 * m_state.delayMs, longestMs);
+    m_state.probeAt = nowMs + m_state.delayMs;
+    m_state.probing = false;
     return opened;
 }
 
 bool Breaker::succeed()
 {
     const bool closed = isOpen();
-    m_delayMs = 0;
-    m_probeAt = 0;
-    m_probing = false;
+    m_state = {};
     return closed;
 }
 
@@ -54,24 +59,24 @@ void Breaker::inconclusive(qint64 nowMs, Admission admission)
 {
     if (!isOpen() || admission != Admission::Probe)
         return;
-    m_probeAt = nowMs + firstDelayMs;
-    m_probing = false;
+    m_state.probeAt = nowMs + firstDelayMs;
+    m_state.probing = false;
 }
 
 void Breaker::unused(qint64 nowMs, Admission admission)
 {
     if (!isOpen() || admission != Admission::Probe)
         return;
-    m_probeAt = nowMs;
-    m_probing = false;
+    m_state.probeAt = nowMs;
+    m_state.probing = false;
 }
 
 qint64 Breaker::waitMs(qint64 nowMs) const
 {
     if (!isOpen())
         return 0;
-    const qint64 leftMs = std::max<qint64>(0, m_probeAt - nowMs);
-    return m_probing ? std::min(leftMs, probeAnswerMs) : leftMs;
+    const qint64 leftMs = std::max<qint64>(0, m_state.probeAt - nowMs);
+    return m_state.probing ? std::min(leftMs, probeAnswerMs) : leftMs;
 }
 
 } // namespace tidekeeper::core

@@ -21,6 +21,8 @@ private Q_SLOTS:
     void othersLookAgainSoonWhileAProbeIsUnderWay();
     void lostProbeIsGivenUp();
     void operatorForcesAProbe();
+    void steadyOneProbesOnceAMinute();
+    void goesOnFromWhatWasStored();
 };
 
 void TestBreaker::opensAtOnceAndAlertsOnce()
@@ -116,6 +118,33 @@ void TestBreaker::operatorForcesAProbe()
     Breaker breaker;
     breaker.fail(0, Admission::Pass);
     QCOMPARE(breaker.admit(1'000, true), Admission::Probe);
+}
+
+void TestBreaker::steadyOneProbesOnceAMinute()
+{
+    Breaker breaker(Breaker::Pace::Steady);
+    breaker.fail(0, Admission::Pass);
+    for (qint64 now = minuteMs; now < 30 * minuteMs; now += minuteMs) {
+        QCOMPARE(breaker.admit(now), Admission::Probe);
+        breaker.fail(now, Admission::Probe);
+        QCOMPARE(breaker.waitMs(now), minuteMs);
+    }
+}
+
+void TestBreaker::goesOnFromWhatWasStored()
+{
+    Breaker before;
+    before.fail(0, Admission::Pass);
+    before.admit(minuteMs);
+    before.fail(minuteMs, Admission::Probe);
+    before.admit(3 * minuteMs);
+
+    Breaker after(before.state(), Breaker::Pace::Doubling);
+    QCOMPARE(after.admission(3 * minuteMs), Admission::Wait); // the probe of before is under way
+    QCOMPARE(after.admission(4 * minuteMs), Admission::Probe); // and given up
+    QCOMPARE(after.admit(4 * minuteMs), Admission::Probe);
+    after.fail(4 * minuteMs, Admission::Probe);
+    QCOMPARE(after.waitMs(4 * minuteMs), 4 * minuteMs);
 }
 
 QTEST_APPLESS_MAIN(TestBreaker)
