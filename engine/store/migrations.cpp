@@ -20,7 +20,7 @@ namespace {
 //   grants                       at most one per account; retired_at > 0 = no longer used, kept to be restored
 //   breakers                     the open ones, shared by all engines; scope as renewal::Breakers names them
 //   waves                        suspicions that many grants seemed lost at once: open, confirmed, recovered
-//   wave_members                 the accounts that a wave put on hold
+//   wave_members                 the accounts that a wave put on hold, with the grant that they had
 //   pushes                       the newest proof that a watch delivers
 //   coverage                     account-time of each hour (epoch hours), and how much of it had no live watch
 QStringList version1()
@@ -75,16 +75,16 @@ QStringList version2()
 {
     return {
         u"CREATE TABLE breakers (scope {key} PRIMARY KEY, fault TEXT NOT NULL, opened_at BIGINT NOT NULL,"
-        " delay_ms BIGINT NOT NULL, probe_at BIGINT NOT NULL, generation BIGINT NOT NULL)"_s,
+        " delay_ms BIGINT NOT NULL, probe_at BIGINT NOT NULL, probing SMALLINT NOT NULL,"
+        " generation BIGINT NOT NULL)"_s,
 
-        u"CREATE TABLE waves (id {serial}, project {key} NOT NULL, client {key} NOT NULL, code {key} NOT "
-        u"NULL,"
-        " text TEXT NOT NULL, state {key} NOT NULL, opened_at BIGINT NOT NULL, ended_at BIGINT NOT NULL,"
-        " ended_by TEXT NOT NULL)"_s,
-        u"CREATE UNIQUE INDEX waves_open ON waves (project, client) WHERE state = 'open'"_s,
+        u"CREATE TABLE waves (id {serial}, project {key} NOT NULL, client {key} NOT NULL,"
+        " code {key} NOT NULL, text TEXT NOT NULL, state {key} NOT NULL, since BIGINT NOT NULL,"
+        " opened_at BIGINT NOT NULL, ended_at BIGINT NOT NULL, ended_by TEXT NOT NULL)"_s,
+        u"CREATE UNIQUE INDEX waves_open ON waves (project, client, code) WHERE state = 'open'"_s,
         u"CREATE TABLE wave_members (wave BIGINT NOT NULL REFERENCES waves (id) ON DELETE CASCADE,"
-        " account {key} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE, at BIGINT NOT NULL,"
-        " PRIMARY KEY (wave, account))"_s,
+        " account {key} NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,"
+        " fingerprint TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (wave, account))"_s,
 
         u"CREATE TABLE pushes (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
         " last_push_at BIGINT NOT NULL, history_id TEXT NOT NULL)"_s,
