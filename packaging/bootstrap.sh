@@ -14,7 +14,7 @@ build_packages=(
     libhiredis-dev libmicrohttpd-dev libspdlog-dev libfmt-dev prometheus-cpp-dev libtomlplusplus-dev
     libcli11-dev libexpected-dev libssl-dev rapidjson-dev libsystemd-dev redis-server
 )
-test_packages=(abigail-tools nodejs npm openssl curl jq procps python3 python3-redis systemd wrk)
+test_packages=(abigail-tools nodejs npm openssl curl jq postgresql procps python3 python3-redis systemd wrk)
 
 say() { printf '\n== %s\n' "$*"; }
 

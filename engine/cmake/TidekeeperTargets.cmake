@@ -38,10 +38,12 @@ function(tidekeeper_add_library name)
         PRIVATE tidekeeper_options ${ARG_PRIVATE_LINK})
 endfunction()
 
-# tidekeeper_add_test(tst_cron SOURCES tst_cron.cpp LINK Tidekeeper::core … [TIMEOUT s] [LABELS …])
-# makes one Qt Test program and registers it with ctest.
+# tidekeeper_add_test(tst_cron SOURCES tst_cron.cpp LINK Tidekeeper::core … [TIMEOUT s] [LABELS …]
+#     [BOTH_DATABASES])
+# makes one Qt Test program and registers it with ctest; BOTH_DATABASES: twice, on SQLite and as
+# tst_cron.postgres, for programs whose test::TestDatabase is all they know of SQL.
 function(tidekeeper_add_test name)
-    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+    cmake_parse_arguments(ARG "BOTH_DATABASES" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 120)
     endif()
@@ -54,4 +56,10 @@ function(tidekeeper_add_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
         ENVIRONMENT "QT_QPA_PLATFORM=offscreen")
+    if(ARG_BOTH_DATABASES)
+        add_test(NAME ${name}.postgres COMMAND ${name})
+        set_tests_properties(${name}.postgres PROPERTIES TIMEOUT ${ARG_TIMEOUT}
+            LABELS "${ARG_LABELS};postgres" SKIP_RETURN_CODE 77
+            ENVIRONMENT "QT_QPA_PLATFORM=offscreen;TIDEKEEPER_TEST_DATABASE=postgres")
+    endif()
 endfunction()

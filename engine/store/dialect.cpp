@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/dialect.h"
 
+#include <QtCore/QDeadlineTimer>
 #include <QtCore/QFile>
+#include <QtCore/QThread>
 #include <QtCore/QUrl>
 #include <QtCore/QUrlQuery>
 #include <QtSql/QSqlQuery>
@@ -13,6 +15,7 @@ namespace tidekeeper::store {
 namespace {
 
 constexpr auto sqlitePrefix = "sqlite:"_L1;
+constexpr auto sqliteBusy = "5"_L1;
 
 // Any number, the same in every engine: PostgreSQL's advisory locks are named by numbers.
 constexpr auto migrationLock = "SELECT pg_advisory_xact_lock(7163843907)"_L1;
@@ -74,13 +77,32 @@ Result<> makePrivateFile(const QString &path)
     return {};
 }
 
+// Engines that open a new file at the same moment: the change to WAL does not wait for busy_timeout.
+Result<> setWal(QSqlDatabase &db)
+{
+    const QDeadlineTimer deadline(5000);
+    QSqlQuery query(db);
+    while (!query.exec(u"PRAGMA journal_mode = WAL"_s)) {
+        if (query.lastError().nativeErrorCode() != sqliteBusy || deadline.hasExpired())
+            return fail(statementFailure(db, query.lastError()));
+        QThread::msleep(20);
+    }
+    return {};
+}
+
+Result<> setUpPostgres(QSqlDatabase &db)
+{
+    return execute(db, u"SET statement_timeout = '30s'; SET client_min_messages = warning"_s);
+}
+
 Result<> setUpSqlite(QSqlDatabase &db)
 {
+    if (Result<> done = setWal(db); !done)
+        return done;
     // FULL: an answered PUT of a grant survives a power cut. secure_delete: a purged grant is overwritten.
     for (const auto pragma :
-         {"PRAGMA busy_timeout = 5000"_L1, "PRAGMA journal_mode = WAL"_L1, "PRAGMA synchronous = FULL"_L1,
-          "PRAGMA foreign_keys = ON"_L1, "PRAGMA secure_delete = ON"_L1, "PRAGMA temp_store = MEMORY"_L1,
-          "PRAGMA cache_size = -16000"_L1}) {
+         {"PRAGMA busy_timeout = 5000"_L1, "PRAGMA synchronous = FULL"_L1, "PRAGMA foreign_keys = ON"_L1,
+          "PRAGMA secure_delete = ON"_L1, "PRAGMA temp_store = MEMORY"_L1, "PRAGMA cache_size = -16000"_L1}) {
         if (Result<> done = execute(db, pragma); !done)
             return done;
     }
@@ -124,7 +146,7 @@ Result<> openConnection(QSqlDatabase &db)
     }
     if (!db.open())
         return fail(unavailable(u"The database cannot be opened: %1."_s.arg(firstLine(db.lastError()))));
-    Result<> ready = isPostgres(db) ? execute(db, u"SET statement_timeout = '30s'"_s) : setUpSqlite(db);
+    Result<> ready = isPostgres(db) ? setUpPostgres(db) : setUpSqlite(db);
     if (!ready)
         db.close();
     return ready;

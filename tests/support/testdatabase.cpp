@@ -2,10 +2,13 @@
 #include "support/testdatabase.h"
 
 #include "store/statement.h"
+#include "support/testpostgres.h"
 
 #include <QCoro/QCoroTask>
-#include <QtCore/QProcess>
-#include <QtCore/QUuid>
+#include <QtCore/QCoreApplication>
+
+#include <cstdio>
+#include <cstdlib>
 
 using namespace Qt::StringLiterals;
 
@@ -23,31 +26,49 @@ Result<QVariant> runSql(store::Database &database, const QString &statement)
     }));
 }
 
+// Stopped when the application object goes, while processes can still be waited for.
+std::unique_ptr<TestPostgres> &sharedServer()
+{
+    static std::unique_ptr<TestPostgres> server;
+    return server;
+}
+
 } // namespace
 
-TestDatabase::TestDatabase() : m_server(qEnvironmentVariable("TIDEKEEPER_TEST_POSTGRES"))
+bool TestDatabase::onPostgres()
 {
-    if (m_server.isEmpty()) {
-        m_url = u"sqlite:"_s + m_folder.filePath(u"tidekeeper.db"_s);
-        open();
-        return;
+    return qEnvironmentVariable("TIDEKEEPER_TEST_DATABASE") == "postgres"_L1;
+}
+
+TestPostgres &TestDatabase::server()
+{
+    std::unique_ptr<TestPostgres> &server = sharedServer();
+    if (server)
+        return *server;
+    if (const auto reason = TestPostgres::missing()) {
+        std::fprintf(stderr, "SKIP: %s\n", qPrintable(*reason));
+        std::exit(77);
     }
-    m_schema = u"test_"_s + QUuid::createUuid().toString(QUuid::Id128);
-    const QString options = u"options=-csearch_path%3D"_s + m_schema;
-    m_url = m_server + (m_server.contains(u'?') ? u'&' : u'?') + options;
-    QProcess::execute(u"psql"_s, {u"-q"_s, m_server, u"-c"_s, u"CREATE SCHEMA "_s + m_schema});
+    server = std::make_unique<TestPostgres>();
+    if (!server->start())
+        qFatal("the PostgreSQL server of the tests does not start");
+    qAddPostRoutine([] { sharedServer().reset(); });
+    return *server;
+}
+
+TestDatabase::TestDatabase()
+{
+    if (onPostgres()) {
+        m_url = server().freshUrl();
+        if (m_url.isEmpty())
+            qFatal("the test database cannot be made");
+    } else {
+        m_url = u"sqlite:"_s + m_folder.filePath(u"tidekeeper.db"_s);
+    }
     open();
 }
 
-TestDatabase::~TestDatabase()
-{
-    m_database.reset();
-    if (!m_schema.isEmpty()) {
-        QProcess::execute(u"psql"_s,
-                          {u"-q"_s, m_server, u"-c"_s,
-                           u"SET client_min_messages = warning; DROP SCHEMA %1 CASCADE"_s.arg(m_schema)});
-    }
-}
+TestDatabase::~TestDatabase() = default;
 
 void TestDatabase::open()
 {

@@ -9,8 +9,11 @@
 
 namespace tidekeeper::test {
 
-/// An empty, migrated database of the test's own: a SQLite file in a temporary folder or, when the environment has
-/// TIDEKEEPER_TEST_POSTGRES (a postgres:// URL), a new schema there. Gone with the object.
+class TestPostgres;
+
+/// An empty, migrated database of the test's own, gone with the object: a SQLite file in a temporary folder or, when
+/// the environment has TIDEKEEPER_TEST_DATABASE=postgres, a new schema on a server that the program starts once.
+/// A program whose machine has no such server ends as skipped (77) and says why.
 class TestDatabase {
 public:
     TestDatabase();
@@ -19,6 +22,10 @@ public:
     store::Database &database() { return *m_database; }
     QString folder() const { return m_folder.path(); }
     QString url() const { return m_url; }
+
+    static bool onPostgres();
+    /// The server of this program; only onPostgres().
+    static TestPostgres &server();
 
     /// Closes the connection and opens a new one on the same data.
     void reopen();
@@ -29,8 +36,6 @@ private:
     void open();
 
     QTemporaryDir m_folder;
-    QString m_server; ///< of PostgreSQL, or empty
-    QString m_schema;
     QString m_url;
     std::unique_ptr<store::Database> m_database;
 };
