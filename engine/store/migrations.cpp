@@ -22,7 +22,9 @@ namespace {
 //   waves                        suspicions that many grants seemed lost at once: open, confirmed, recovered
 //   wave_members                 the accounts that a wave put on hold, with the grant that they had
 //   pushes                       the newest proof that a watch delivers
-//   coverage                     account-time of each hour (epoch hours), and how much of it had no live watch
+//   coverage                     account-time of each hour (epoch hours), how much of it had no live watch, and up to
+//                                which instant it is counted
+//   lapses                       the newest lapse of an account that was told, by the expiry that passed
 QStringList version1()
 {
     return {
@@ -90,7 +92,9 @@ QStringList version2()
         " last_push_at BIGINT NOT NULL, history_id TEXT NOT NULL)"_s,
 
         u"CREATE TABLE coverage (hour BIGINT PRIMARY KEY, active_ms BIGINT NOT NULL,"
-        " lapsed_ms BIGINT NOT NULL)"_s,
+        " lapsed_ms BIGINT NOT NULL, sampled_to BIGINT NOT NULL)"_s,
+        u"CREATE TABLE lapses (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
+        " expires_at BIGINT NOT NULL, noticed_at BIGINT NOT NULL)"_s,
     };
 }
 
