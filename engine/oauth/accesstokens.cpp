@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oauth/accesstokens.h"
 
-#include "log/log.h"
 #include "oauth/serviceaccount.h"
 
 #include <QCoro/QCoroFuture>
@@ -54,28 +53,32 @@ QString keyOf(const core::Account &account)
 } // namespace
 
 AccessTokens::AccessTokens(TokenEndpoint &endpoint, GrantSource &grants, ClientDirectory clients,
-                           const Clock &clock)
-    : m_endpoint(endpoint), m_grants(grants), m_clients(std::move(clients)), m_clock(clock), m_kept(mostKept)
+                           const Clock &clock, SharedTokens *shared)
+    : m_endpoint(endpoint), m_grants(grants), m_clients(std::move(clients)), m_clock(clock), m_shared(shared),
+      m_pace(clock), m_rotated(grants), m_kept(mostKept)
 { }
 
 QCoro::Task<TokenResult> AccessTokens::forAccount(core::Account account, QString rejected)
 {
-    const QString key = keyOf(account);
-    return get(key, std::move(rejected), {}, [this, account] { return fetch(account); });
+    Wanted wanted{keyOf(account), std::move(rejected), {}, true, [this, account] { return fetch(account); }};
+    return get(std::move(wanted));
 }
 
 QCoro::Task<TokenResult> AccessTokens::forServiceAccount(QString keyFile, QString scope)
 {
     const Result<ServiceAccountKey> key = loadServiceAccountKey(keyFile);
-    const QString projectId = key ? key->projectId : QString();
-    return get(u"service account\n"_s + keyFile + u'\n' + scope, {}, projectId,
-               [this, keyFile, scope] { return fetchAssertion(keyFile, scope, {}); });
+    Wanted wanted;
+    wanted.key = u"service account\n"_s + keyFile + u'\n' + scope;
+    wanted.projectId = key ? key->projectId : QString();
+    wanted.fetch = [this, keyFile, scope] { return fetchAssertion(keyFile, scope, {}); };
+    return get(std::move(wanted));
 }
 
-QCoro::Task<TokenResult> AccessTokens::get(QString key, QString rejected, QString projectId, Fetch fetch)
+QCoro::Task<TokenResult> AccessTokens::get(Wanted wanted)
 {
+    const QString key = wanted.key;
     const Kept *kept = m_kept.object(key);
-    if (kept && kept->token.token != rejected && m_clock.monotonicMs() < kept->usableUntilMs) {
+    if (kept && kept->token.token != wanted.rejected && m_clock.monotonicMs() < kept->usableUntilMs) {
         AccessToken token = kept->token;
         token.kept = true;
         co_return token;
@@ -88,17 +91,46 @@ QCoro::Task<TokenResult> AccessTokens::get(QString key, QString rejected, QStrin
     QPromise<TokenResult> promise;
     promise.start();
     m_inFlight.insert(key, promise.future());
-    const GrantResult grant = co_await fetch();
-    TokenResult result = tl::unexpected(grant ? core::Outcome() : grant.error());
-    if (grant) {
-        const qint64 lifeMs = grant->expiresInS * 1000;
-        result = AccessToken{grant->accessToken, m_clock.nowMs() + lifeMs, projectId};
-        m_kept.insert(key, new Kept{*result, m_clock.monotonicMs() + lifeMs / 10 * 9});
-    }
+    const TokenResult result = co_await obtain(std::move(wanted));
     m_inFlight.remove(key);
     promise.addResult(result);
     promise.finish();
     co_return result;
+}
+
+/// From whichever engine asked last, or asked for now and left for the others.
+QCoro::Task<TokenResult> AccessTokens::obtain(Wanted wanted)
+{
+    SharedTokens *shared = wanted.isShared ? m_shared : nullptr;
+    const QString name = SharedTokens::nameOf(wanted.key);
+    SharedTokens::Turn turn;
+    if (shared)
+        turn = co_await shared->turn(name, wanted.rejected);
+    if (turn.timedOut)
+        co_return tl::unexpected(core::Outcome::transient(
+            u"token_busy"_s, u"Another engine has been asking for this account's token for too long."_s));
+    if (turn.token) {
+        AccessToken token = keep(wanted, *turn.token);
+        token.kept = true;
+        co_return token;
+    }
+    const GrantResult grant = co_await wanted.fetch();
+    if (!grant)
+        co_return tl::unexpected(grant.error());
+    const qint64 lifeMs = grant->expiresInS * 1000;
+    const qint64 nowMs = m_clock.nowMs();
+    const SharedToken fresh{grant->accessToken, nowMs + lifeMs, nowMs + lifeMs / 10 * 9};
+    if (shared)
+        shared->leave(name, fresh, lifeMs / 10 * 9);
+    co_return keep(wanted, fresh);
+}
+
+AccessToken AccessTokens::keep(const Wanted &wanted, const SharedToken &token)
+{
+    const AccessToken kept{token.token, token.expiresAt, wanted.projectId};
+    const qint64 usableMs = token.usableUntil - m_clock.nowMs();
+    m_kept.insert(wanted.key, new Kept{kept, m_clock.monotonicMs() + usableMs});
+    return kept;
 }
 
 QCoro::Task<GrantResult> AccessTokens::fetch(core::Account account)
@@ -106,9 +138,12 @@ QCoro::Task<GrantResult> AccessTokens::fetch(core::Account account)
     switch (account.grantKind) {
     case core::GrantKind::Stored:
         return fetchStored(std::move(account));
-    case core::GrantKind::Http:
-        return m_endpoint.ask(QUrl(account.grant.value("token_url"_L1).toString()), account.id, account.email,
-                              account.project);
+    case core::GrantKind::Http: {
+        const QString url = account.grant.value("token_url"_L1).toString();
+        return m_pace.ask(u"service\n"_s + url, [this, url, account] {
+            return m_endpoint.ask(QUrl(url), account.id, account.email, account.project);
+        });
+    }
     case core::GrantKind::Delegated:
         return fetchAssertion(account.grant.value("key_file"_L1).toString(),
                               account.grant.value("scope"_L1).toString(defaultScope),
@@ -124,26 +159,34 @@ QCoro::Task<GrantResult> AccessTokens::fetchStored(core::Account account)
     const tl::expected<ClientSecret, core::Outcome> client = credentials(account);
     if (!client)
         co_return tl::unexpected(client.error());
-    Result<QString> token = co_await m_grants.refreshToken(account.id);
-    if (!token)
-        co_return tl::unexpected(grantFault(token.error()));
+    Result<QString> stored = co_await m_grants.refreshToken(account.id);
+    if (!stored)
+        co_return tl::unexpected(grantFault(stored.error()));
+    QString token = m_rotated.newest(account.id, *stored);
 
-    GrantResult answer = co_await m_endpoint.refresh(*client, *token);
+    const QString lane = u"client\n"_s + account.project + u'\n' + account.client;
+    GrantResult answer = co_await refresh(lane, *client, token);
     if (!answer && answer.error().kind == core::OutcomeKind::Revoked) {
-        // Someone may have stored a newer token while the old one was being refused: that one decides.
-        const Result<QString> newer = co_await m_grants.refreshToken(account.id);
-        if (newer && *newer != *token) {
+        // Someone may have stored a newer token while the old one was being refused: that one decides. When that
+        // cannot be told, nothing is decided.
+        stored = co_await m_grants.refreshToken(account.id);
+        if (!stored && stored.error().code != "not_found"_L1)
+            co_return tl::unexpected(grantFault(stored.error()));
+        const QString newer = stored ? m_rotated.newest(account.id, *stored) : token;
+        if (newer != token) {
             token = newer;
-            answer = co_await m_endpoint.refresh(*client, *token);
+            answer = co_await refresh(lane, *client, token);
         }
     }
-    if (answer && !answer->refreshToken.isEmpty() && answer->refreshToken != *token) {
-        const Result<> saved = co_await m_grants.rotate(account.id, *token, answer->refreshToken);
-        if (!saved)
-            log::error(u"oauth"_s, u"A rotated refresh token could not be saved: "_s + saved.error().text,
-                       {{u"account"_s, account.id}});
-    }
+    if (answer && !answer->refreshToken.isEmpty() && answer->refreshToken != token)
+        co_await m_rotated.save(account.id, token, answer->refreshToken);
     co_return answer;
+}
+
+QCoro::Task<GrantResult> AccessTokens::refresh(QString lane, ClientSecret client, QString refreshToken)
+{
+    return m_pace.ask(std::move(lane),
+                      [this, client, refreshToken] { return m_endpoint.refresh(client, refreshToken); });
 }
 
 QCoro::Task<GrantResult> AccessTokens::fetchAssertion(QString keyFile, QString scope, QString subject)
@@ -156,7 +199,9 @@ QCoro::Task<GrantResult> AccessTokens::fetchAssertion(QString keyFile, QString s
             clientFault(assertion.error().code, assertion.error().text,
                         u"Put the service account's JSON key file in its place, readable by "
                         "the engine."_s));
-    GrantResult answer = co_await m_endpoint.exchangeAssertion(*assertion);
+    const QString lane = u"service account\n"_s + keyFile;
+    TokenPace::Ask exchange = [this, text = *assertion] { return m_endpoint.exchangeAssertion(text); };
+    GrantResult answer = co_await m_pace.ask(lane, std::move(exchange));
     co_return answer;
 }
 

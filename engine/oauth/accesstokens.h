@@ -2,8 +2,9 @@
 #pragma once
 
 #include "core/account.h"
-#include "oauth/grantsource.h"
-#include "oauth/tokenendpoint.h"
+#include "oauth/rotatedtokens.h"
+#include "oauth/sharedtokens.h"
+#include "oauth/tokenpace.h"
 
 #include <tidekeeper/services.h>
 
@@ -34,10 +35,12 @@ struct ClientCredentials {
 using ClientDirectory = QMap<QString, QMap<QString, ClientCredentials>>; ///< project → client
 
 /// Access tokens for accounts and service accounts: kept until 90 % of their life, one request in flight per account
-/// whoever asks. Main thread.
+/// whoever asks, and few in flight per client. Main thread.
 class AccessTokens {
 public:
-    AccessTokens(TokenEndpoint &endpoint, GrantSource &grants, ClientDirectory clients, const Clock &clock);
+    /// shared: what makes it one request in flight across engines; null = this engine is the only one.
+    AccessTokens(TokenEndpoint &endpoint, GrantSource &grants, ClientDirectory clients, const Clock &clock,
+                 SharedTokens *shared = nullptr);
 
     /// rejected: a token that the API did not accept; anything but that one is handed out.
     QCoro::Task<TokenResult> forAccount(core::Account account, QString rejected = {});
@@ -48,11 +51,20 @@ private:
         AccessToken token;
         qint64 usableUntilMs = 0; ///< monotonic
     };
-    using Fetch = std::function<QCoro::Task<GrantResult>()>;
+    struct Wanted {
+        QString key; ///< everything that decides which token is right
+        QString rejected;
+        QString projectId;
+        bool isShared = false; ///< among engines
+        std::function<QCoro::Task<GrantResult>()> fetch;
+    };
 
-    QCoro::Task<TokenResult> get(QString key, QString rejected, QString projectId, Fetch fetch);
+    QCoro::Task<TokenResult> get(Wanted wanted);
+    QCoro::Task<TokenResult> obtain(Wanted wanted);
+    AccessToken keep(const Wanted &wanted, const SharedToken &token);
     QCoro::Task<GrantResult> fetch(core::Account account);
     QCoro::Task<GrantResult> fetchStored(core::Account account);
+    QCoro::Task<GrantResult> refresh(QString lane, ClientSecret client, QString refreshToken);
     QCoro::Task<GrantResult> fetchAssertion(QString keyFile, QString scope, QString subject);
     tl::expected<ClientSecret, core::Outcome> credentials(const core::Account &account) const;
 
@@ -60,6 +72,9 @@ private:
     GrantSource &m_grants;
     ClientDirectory m_clients;
     const Clock &m_clock;
+    SharedTokens *m_shared = nullptr;
+    TokenPace m_pace;
+    RotatedTokens m_rotated;
     QCache<QString, Kept> m_kept;
     QHash<QString, QFuture<TokenResult>> m_inFlight;
 };
