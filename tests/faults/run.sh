@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real processes that are broken on purpose, and an account of what came of it. Usage:
-#   run.sh [limiter|queue|scheduler] [--seed N] [--minutes M] [--only SCENARIO] [--small] [--build DIR]
-# Without a name: all three. Exit code 0 only when every scenario passed. Without --build it builds what it needs.
+#   run.sh [limiter|queue|renewal|scheduler] [--seed N] [--minutes M] [--only SCENARIO] [--small] [--build DIR]
+# Without a name: all four. Exit code 0 only when every scenario passed. Without --build it builds what it needs.
 # README.md says what is judged.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ only=
 options=()
 while [ $# -gt 0 ]; do
     case "$1" in
-        limiter | queue | scheduler) groups+=("$1") ;;
+        limiter | queue | renewal | scheduler) groups+=("$1") ;;
         --build) build=${2:?}; shift ;;
         --only) only=${2:?}; options+=("$1" "$2"); shift ;;
         --seed | --minutes) options+=("$1" "${2:?}"); shift ;;
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ ${#groups[@]} -gt 0 ] || groups=(limiter queue scheduler)
+[ ${#groups[@]} -gt 0 ] || groups=(limiter queue renewal scheduler)
 [ -z "$only" ] || [ ${#groups[@]} = 1 ] || { echo "run.sh: --only needs the name of a group." >&2; exit 2; }
 
 root=$(cd "$here/../.." && pwd)
