@@ -3,9 +3,11 @@
 
 #include "oauth/sealing.h"
 #include "store/accountstore.h"
+#include "store/coveragestore.h"
 #include "store/devicestore.h"
 #include "store/grantstore.h"
 #include "store/journal.h"
+#include "store/lapsestore.h"
 #include "store/settingsstore.h"
 
 namespace tidekeeper::app {
@@ -15,7 +17,7 @@ class StoreParts {
 public:
     explicit StoreParts(const QString &url)
         : database(url), settings(database), journal(database), accounts(database), grants(database),
-          devices(database)
+          devices(database), coverage(database), lapses(database)
     { }
 
     /// Failures: database_*, sealing_key_*.
@@ -37,6 +39,8 @@ public:
     store::AccountStore accounts;
     store::GrantStore grants;
     store::DeviceStore devices;
+    store::CoverageStore coverage;
+    store::LapseStore lapses;
     std::shared_ptr<const oauth::Sealing> sealing; ///< after open()
 };
 

@@ -2,6 +2,7 @@
 #include "net/httpclient.h"
 
 #include <QCoro/QCoroNetworkReply>
+#include <QtCore/QElapsedTimer>
 #include <QtCore/QTimer>
 #include <QtNetwork/QNetworkReply>
 
@@ -126,7 +127,11 @@ QNetworkReply *HttpClient::start(const HttpRequest &request)
     QNetworkReply *reply =
         manager.network->sendCustomRequest(requestOf(request), request.method, request.body);
     ++manager.underWay[host];
-    connect(reply, &QNetworkReply::finished, this, [this, index, host] {
+    QElapsedTimer took;
+    took.start();
+    connect(reply, &QNetworkReply::finished, this, [this, reply, index, host, took] {
+        if (const QByteArray date = reply->rawHeader("Date"); !date.isEmpty())
+            Q_EMIT dated(host, date, took.elapsed());
         QHash<QString, int> &underWay = m_managers[static_cast<size_t>(index)].underWay;
         if (--underWay[host] == 0)
             underWay.remove(host);

@@ -60,6 +60,10 @@ public:
     /// Ends every request that is under way with `network`; later ones end at once.
     void abortAll();
 
+Q_SIGNALS:
+    /// An answer carried the other side's time, as in its Date header, tookMs after the question was asked.
+    void dated(const QString &host, const QByteArray &date, qint64 tookMs);
+
 private:
     /// Qt's own accounting of one host's connections, and how many requests of ours are on them.
     struct Manager {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/outcome.h"
 #include "oauth/accesstokens.h"
 #include "queue/jobqueue.h"
 #include "renewal/mailboxleases.h"
@@ -11,6 +12,14 @@
 #include <functional>
 
 namespace tidekeeper::renewal {
+
+/// One attempt that ended, for metrics.
+struct AttemptMeasure {
+    core::OutcomeKind kind = core::OutcomeKind::Local;
+    QString code;
+    qint64 tookMs = 0;
+    qint64 lagMs = -1; ///< of a success: how long after its target; −1 = no success, or before its target
+};
 
 /// Everything outside that renewing touches.
 struct Ports {
@@ -29,6 +38,7 @@ struct Ports {
     std::function<void(const QString &limiter, const QString &grantId)> refund;
     Sleep sleep;
     std::function<double()> random; ///< 0 … 1, for jitter
+    std::function<void(const AttemptMeasure &)> measure = {}; ///< may be empty
 };
 
 } // namespace tidekeeper::renewal

@@ -49,8 +49,8 @@ bool isNew(const queue::EnqueueResult &result)
 } // namespace
 
 RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
-    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_breakers(m_ports.clock),
-      m_renewals(m_ports, m_providers, m_breakers), m_removals(m_ports, m_providers)
+    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_incidents(m_ports),
+      m_renewals(m_ports, m_providers, m_incidents), m_removals(m_ports, m_providers)
 {
     m_soon.setSingleShot(true);
     m_soon.setInterval(soonMs);
@@ -62,6 +62,8 @@ RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
         scan();
         wakeForProbe();
     });
+    connect(&m_incidents, &Incidents::changed, this, &RenewalEngine::wakeForProbe);
+    connect(&m_incidents, &Incidents::ended, this, &RenewalEngine::requestScan);
 }
 
 void RenewalEngine::requestScan()
@@ -74,6 +76,7 @@ QCoro::Task<ScanResult> RenewalEngine::scan()
 {
     ScanResult result;
     result.at = m_ports.clock.nowMs();
+    const qint64 begunMs = m_ports.clock.monotonicMs();
     const Result<QList<store::DueRow>> due = co_await m_ports.store.due(result.at, batchSize());
     const Result<QList<store::AccountRow>> leaving = co_await m_ports.store.leaving(result.at, mostAtOnce);
     if (!due || !leaving)
@@ -100,6 +103,7 @@ QCoro::Task<ScanResult> RenewalEngine::scan()
     }
     int removals = 0;
     co_await enqueue(specs, &removals, &result.errorText);
+    result.tookMs = m_ports.clock.monotonicMs() - begunMs;
     m_lastScan = result;
     co_return result;
 }
@@ -160,7 +164,7 @@ void RenewalEngine::countFinished()
 /// Those who wait for a breaker are due when its probe is: the scan of the next minute would come too late.
 void RenewalEngine::wakeForProbe()
 {
-    if (const std::optional<qint64> waitMs = m_breakers.nextWakeMs())
+    if (const std::optional<qint64> waitMs = m_incidents.nextWakeMs())
         m_probe.start(static_cast<int>(*waitMs + afterProbeTimeMs));
     else
         m_probe.stop();
@@ -218,7 +222,7 @@ QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
     QJsonArray subscriptions;
     for (const core::Subscription &subscription : row->subscriptions) {
         const Provider *provider = m_providers.find(subscription.provider);
-        const auto stop = m_breakers.stopOf(row->account);
+        const auto stop = m_incidents.stopOf(row->account, heldFor(subscription));
         core::ExplainInput input{row->account, subscription, m_ports.clock.nowMs()};
         input.hasProvider = provider != nullptr;
         if (provider) {
@@ -243,10 +247,13 @@ QJsonObject RenewalEngine::status() const
                                {u"due"_s, m_lastScan.due},
                                {u"enqueued"_s, m_lastScan.enqueued},
                                {u"leaving"_s, m_lastScan.leaving},
+                               {u"took_ms"_s, m_lastScan.tookMs},
                                {u"error"_s, m_lastScan.errorText}};
     return {{u"mode"_s, everyProviderObserves() ? u"observe"_s : u"renew"_s},
             {u"last_scan"_s, lastScan},
-            {u"breakers"_s, m_breakers.open()}};
+            {u"breakers"_s, m_incidents.openBreakers()},
+            {u"waves"_s, m_incidents.openWaves()},
+            {u"pauses"_s, m_incidents.pauses()}};
 }
 
 /// True as well while there is no provider at all: rows are counted and nothing is called.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "renewal/breakers.h"
+#include "renewal/incidents.h"
 #include "renewal/ports.h"
 #include "renewal/providers.h"
 #include "renewal/removalflow.h"
@@ -18,6 +18,7 @@ struct ScanResult {
     int due = 0; ///< rows, at most the batch size
     int enqueued = 0; ///< new or promoted jobs; the others were live already
     int leaving = 0;
+    qint64 tookMs = 0;
     bool observed = false; ///< nothing was enqueued because every provider only observes
     QString errorText; ///< why the scan failed; empty = it did not
 };
@@ -33,6 +34,11 @@ public:
     static const QString removeJob; ///< "remove"
 
     RenewalEngine(Ports ports, Providers &providers, QObject *parent = nullptr);
+
+    /// Begins to look at what stops many accounts; until then every attempt looks for itself.
+    void start() { m_incidents.start(); }
+    QCoro::Task<> stop() { return m_incidents.stop(); }
+    Incidents &incidents() { return m_incidents; }
 
     /// Asks the store who is due and enqueues them, earliest expiry first.
     QCoro::Task<ScanResult> scan();
@@ -53,7 +59,7 @@ public:
     /// {"mode", "last_scan": {…}, "breakers": […]}.
     QJsonObject status() const;
     const ScanResult &lastScan() const { return m_lastScan; }
-    QJsonArray openBreakers() const { return m_breakers.open(); }
+    QJsonArray openBreakers() const { return m_incidents.openBreakers(); }
 
 private:
     bool everyProviderObserves() const;
@@ -65,7 +71,7 @@ private:
 
     Ports m_ports;
     Providers &m_providers;
-    Breakers m_breakers;
+    Incidents m_incidents;
     RenewalFlow m_renewals;
     RemovalFlow m_removals;
     QTimer m_soon;

@@ -168,6 +168,18 @@ Result<qint64> dueCount(QSqlDatabase &db, qint64 nowMs)
     return select.integer(0);
 }
 
+/// When the one that waits longest became due; 0 = nobody is due.
+Result<qint64> oldestDue(QSqlDatabase &db, qint64 nowMs)
+{
+    Statement select(
+        db,
+        u"SELECT COALESCE(MIN(due_at), 0) FROM subscriptions WHERE active = 1 AND due_at > 0 AND due_at <= ?"_s);
+    if (Result<> read = select.run({nowMs}); !read)
+        return fail(read.error());
+    select.next();
+    return select.integer(0);
+}
+
 Result<QJsonObject> summed(QSqlDatabase &db, qint64 nowMs, qint64 windowMs)
 {
     const Result<QList<Count>> counted = counts(db, {}, nowMs, windowMs);
@@ -179,18 +191,26 @@ Result<QJsonObject> summed(QSqlDatabase &db, qint64 nowMs, qint64 windowMs)
     const Result<qint64> due = dueCount(db, nowMs);
     if (!due)
         return fail(due.error());
+    const Result<qint64> oldest = oldestDue(db, nowMs);
+    if (!oldest)
+        return fail(oldest.error());
     AccountPage everything;
     addFacets(everything, {}, *counted);
-    QJsonObject activeBands = zeros(core::bandNames());
+    QJsonObject stateBands;
+    for (const QString &state : core::accountStateNames())
+        stateBands.insert(state, zeros(core::bandNames()));
     for (const Count &count : *counted) {
-        if (count.state == core::toString(core::AccountState::Active))
-            add(activeBands, count.band, count.accounts);
+        QJsonObject bands = stateBands[count.state].toObject();
+        add(bands, count.band, count.accounts);
+        stateBands[count.state] = bands;
     }
     QJsonObject summary = everything.facets;
     summary[u"total"_s] = everything.total;
-    summary[u"active_band"_s] = activeBands;
+    summary[u"state_band"_s] = stateBands;
+    summary[u"active_band"_s] = stateBands[core::toString(core::AccountState::Active)];
     summary[u"nearest_expiry"_s] = *nearest;
     summary[u"due"_s] = *due;
+    summary[u"oldest_due_at"_s] = *oldest;
     return summary;
 }
 

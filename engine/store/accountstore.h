@@ -78,7 +78,8 @@ public:
     QCoro::Task<Result<GrantChange>> sealedGrant(QString id);
 
     /// Counts by state and band, nearest expiry, overdue: for status, metrics and the console. {"total", "state": {…},
-    /// "band": {…}, "active_band": {…}, "nearest_expiry": {"account", "expires_at"} or null, "due"}.
+    /// "band": {…}, "state_band": {state: {band: …}}, "active_band": {…}, "nearest_expiry": {"account", "expires_at"} or
+    /// null, "due", "oldest_due_at": 0 when nobody is due}.
     QCoro::Task<Result<QJsonObject>> summary(qint64 nowMs, qint64 windowMs);
 
 private:
