@@ -17,13 +17,21 @@ struct Notice {
     QJsonObject event;
 };
 
+/// What keeps an outcome from being held against its account, because it concerns many at once.
+enum class Hold : quint8 {
+    None,
+    Pause, ///< the whole project is in trouble: the row waits for the next probe and nothing is counted
+    Wave ///< many grants only seem lost: the row is tried again by its own back-off, and stops nobody
+};
+
 struct ApplyContext {
     qint64 nowMs = 0;
     qint64 windowMs = 0; ///< configured
     qint64 declaredLifetimeMs = 0; ///< the provider's
     QStringList cursorKeys; ///< keys of the data that consumers move: filled in when empty, never overwritten
     double jitter = 0.5; ///< 0 … 1
-    qint64 breakerWaitMs = 0; ///< configuration: until the next probe
+    qint64 breakerWaitMs = 0; ///< configuration and a pause: until the next probe
+    Hold hold = Hold::None;
 };
 
 struct Applied {

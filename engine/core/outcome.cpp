@@ -79,9 +79,11 @@ Outcome Outcome::rate(QString code, QString text, qint64 until)
     return outcome;
 }
 
-Outcome Outcome::revoked(QString code, QString text)
+Outcome Outcome::revoked(QString code, QString text, QString remedy)
 {
-    return make(OutcomeKind::Revoked, std::move(code), std::move(text));
+    Outcome outcome = make(OutcomeKind::Revoked, std::move(code), std::move(text));
+    outcome.remedy = std::move(remedy);
+    return outcome;
 }
 
 Outcome Outcome::configuration(FaultScope scope, QString code, QString text, QString remedy)
@@ -92,10 +94,11 @@ Outcome Outcome::configuration(FaultScope scope, QString code, QString text, QSt
     return outcome;
 }
 
-Outcome Outcome::account(AccountState state, QString reason, QString text)
+Outcome Outcome::account(AccountState state, QString reason, QString text, QString remedy)
 {
     Outcome outcome = make(OutcomeKind::Account, std::move(reason), std::move(text));
     outcome.accountState = state;
+    outcome.remedy = std::move(remedy);
     return outcome;
 }
 
@@ -111,6 +114,7 @@ Outcome outcomeFrom(const Status &status, const QJsonObject &result)
 
     Outcome outcome = make(*kind, result.value("code"_L1).toString(word), result.value("text"_L1).toString());
     outcome.expiresAt = result.value("expires_at"_L1).toInteger();
+    outcome.endedAt = result.value("ended_at"_L1).toInteger();
     outcome.data = result.value("data"_L1).toObject();
     outcome.until = result.value("until"_L1).toInteger();
     outcome.remedy = result.value("remedy"_L1).toString();

@@ -37,10 +37,11 @@ struct Outcome {
     OutcomeKind kind = OutcomeKind::Transient;
     QString code; ///< stable, the other side's own where it has one: "invalid_grant", "http_503"
     QString text; ///< one sentence
-    QString remedy; ///< configuration: what the operator has to do
+    QString remedy; ///< what a human has to do; always there for configuration
+    QJsonObject data; ///< merged into the stored data
 
     qint64 expiresAt = 0; ///< renewed: epoch ms, > 0
-    QJsonObject data; ///< renewed: merged into the stored data
+    qint64 endedAt = 0; ///< any but renewed: epoch ms since which nothing is alive any more; 0 = as before
 
     qint64 until = 0; ///< rate: epoch ms, 0 = unknown
     bool wholeProject = false; ///< rate: all accounts of the project were meant
@@ -50,9 +51,9 @@ struct Outcome {
     static Outcome transient(QString code, QString text);
     static Outcome local(QString code, QString text);
     static Outcome rate(QString code, QString text, qint64 until);
-    static Outcome revoked(QString code, QString text);
+    static Outcome revoked(QString code, QString text, QString remedy = {});
     static Outcome configuration(FaultScope scope, QString code, QString text, QString remedy);
-    static Outcome account(AccountState state, QString reason, QString text);
+    static Outcome account(AccountState state, QString reason, QString text, QString remedy = {});
 };
 
 /// A provider's answer in the words of SubscriptionProvider::renew; result may also carry a stable "code". What

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watchrenewalplugin.h"
 
+#include "decide/stopfirst.h"
 #include "decide/watchanswer.h"
 #include "decide/watchrequest.h"
 
@@ -83,16 +84,20 @@ void WatchRenewalPlugin::renew(const QJsonObject &subscription, const QString &a
                 {u"remedy"_s, u"Set topic = \"projects/PROJECT/topics/TOPIC\" in the project's section."_s}});
         return;
     }
+    if (isRepair(call.subscription, m_clock->nowMs())) {
+        stopThenWatch(call, u"repaired_at"_s);
+        return;
+    }
     watch(call, [=, this](const ApiAnswer &answer) {
         if (isOwnedElsewhere(answer) && mayTakeOver(call.subscription, m_clock->nowMs()))
-            takeOver(call);
+            stopThenWatch(call, u"taken_over_at"_s);
         else
-            finish(call, renewOutcome(answer, m_clock->nowMs()));
+            finish(call, outcomeOf(call, answer));
     });
 }
 
-/// Stop once, watch once: the active watch is one of ours with another topic.
-void WatchRenewalPlugin::takeOver(const Call &call)
+/// Stop once, watch once; whatever the second answer is, it ends the renewal. mark: see afterStop().
+void WatchRenewalPlugin::stopThenWatch(const Call &call, const QString &mark)
 {
     stopWatch(call, [=, this](const ApiAnswer &stopped) {
         const QJsonObject stopOutcome = removeOutcome(stopped, m_clock->nowMs());
@@ -101,13 +106,17 @@ void WatchRenewalPlugin::takeOver(const Call &call)
             return;
         }
         watch(call, [=, this](const ApiAnswer &answer) {
-            QJsonObject outcome = renewOutcome(answer, m_clock->nowMs());
-            QJsonObject data = outcome.value("data"_L1).toObject();
-            data.insert(u"taken_over_at"_s, m_clock->nowMs());
-            outcome.insert(u"data"_s, data);
-            finish(call, outcome);
+            finish(call, afterStop(outcomeOf(call, answer), mark, m_clock->nowMs()));
         });
     });
+}
+
+QJsonObject WatchRenewalPlugin::outcomeOf(const Call &call, const ApiAnswer &watchAnswer) const
+{
+    const QJsonObject outcome = renewOutcome(watchAnswer, m_clock->nowMs());
+    if (isOwnedElsewhere(watchAnswer))
+        return withOwnerRemedy(outcome, call.subscription, call.topic);
+    return hasOwnTopic(call.subscription) ? withOwnTopicFault(outcome) : outcome;
 }
 
 void WatchRenewalPlugin::remove(const QJsonObject &subscription, const QString &accessToken, Reply *reply)

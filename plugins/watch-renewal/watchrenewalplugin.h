@@ -45,7 +45,8 @@ private:
     Call begin(const QJsonObject &subscription, const QString &accessToken, tidekeeper::Reply *reply) const;
     void watch(const Call &call, OnAnswer onAnswer);
     void stopWatch(const Call &call, OnAnswer onAnswer);
-    void takeOver(const Call &call);
+    void stopThenWatch(const Call &call, const QString &mark);
+    QJsonObject outcomeOf(const Call &call, const ApiAnswer &watchAnswer) const;
     void send(const Call &call, const QString &verb, const QByteArray &body, OnAnswer onAnswer);
     void finish(const Call &call, const QJsonObject &outcome) const;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decide/watchanswer.h"
 
+#include "decide/refusals.h"
 #include "decide/retryafter.h"
-#include "decide/watchrequest.h"
 
+#include <QtCore/QJsonDocument>
 #include <QtCore/QRegularExpression>
 
 using namespace Qt::StringLiterals;
@@ -25,16 +26,6 @@ QJsonObject transient(const QString &code, const QString &text)
     return outcome("transient"_L1, code, text);
 }
 
-QJsonObject projectFault(const QString &code, const QString &text, const QString &remedy)
-{
-    return outcome("configuration"_L1, code, text, {{u"scope"_s, u"project"_s}, {u"remedy"_s, remedy}});
-}
-
-QJsonObject accountFault(const QString &reason, const QString &text, const QString &state)
-{
-    return outcome("account"_L1, reason, text, {{u"reason"_s, reason}, {u"state"_s, state}});
-}
-
 /// Numbers as Gmail writes them in REST (strings) or prints them in its guide (bare). Read from the text: a JSON
 /// number beyond 2⁵³ would lose digits.
 QString numberIn(const QString &body, QLatin1StringView key)
@@ -43,11 +34,17 @@ QString numberIn(const QString &body, QLatin1StringView key)
     return pattern.match(body).captured(1);
 }
 
-QJsonObject renewed(const ApiAnswer &answer)
+/// Never "renewed" without a time that lies ahead: a watch whose end is unknown must not pass for one that lasts.
+QJsonObject renewed(const ApiAnswer &answer, qint64 nowMs)
 {
-    const qint64 expiresAt = numberIn(answer.body, "expiration"_L1).toLongLong();
+    const bool isObject = QJsonDocument::fromJson(answer.body.toUtf8()).isObject();
+    const qint64 expiresAt = isObject ? numberIn(answer.body, "expiration"_L1).toLongLong() : 0;
     if (expiresAt <= 0)
         return transient(u"malformed_answer"_s, u"Gmail accepted the watch but gave no usable expiration."_s);
+    if (expiresAt <= nowMs)
+        return transient(u"expired_answer"_s,
+                         u"Gmail accepted the watch but says that it has lapsed already: is this machine's "
+                         "clock right?"_s);
     QJsonObject data;
     bool isHistoryId = false;
     const QString historyId = numberIn(answer.body, "historyId"_L1);
@@ -58,64 +55,40 @@ QJsonObject renewed(const ApiAnswer &answer)
                    {{u"expires_at"_s, expiresAt}, {u"data"_s, data}});
 }
 
-/// Gmail tells by reason, not by status: a full minute of units is a 403, too many calls at once a 429.
-bool isRate(const ApiAnswer &answer, const ApiError &error)
+bool isOfWholeProject(const ApiError &error)
 {
-    if (answer.status == 429)
-        return true;
-    return answer.status == 403
-        && (error.reason == "rateLimitExceeded"_L1 || error.reason == "userRateLimitExceeded"_L1
-            || error.reason == "dailyLimitExceeded"_L1 || error.reason == "quotaExceeded"_L1
-            || error.infoReason == "RATE_LIMIT_EXCEEDED"_L1);
+    return error.quotaLimit.endsWith("PerProject"_L1) || error.reason == "dailyLimitExceeded"_L1;
 }
 
-QJsonObject rate(const ApiAnswer &answer, const ApiError &error, qint64 nowMs)
+QJsonObject refused(const Refusal &row, const ApiAnswer &answer, const ApiError &error, qint64 nowMs)
 {
-    const bool wholeProject =
-        error.quotaLimit.endsWith("PerProject"_L1) || error.reason == "dailyLimitExceeded"_L1;
-    const QString code = error.reason.isEmpty() ? u"http_%1"_s.arg(answer.status) : error.reason;
-    return outcome("rate"_L1, code, u"Gmail refused the call for its quota: %1"_s.arg(error.message),
-                   {{u"until"_s, retryUntil(answer, error.message, nowMs)},
-                    {u"scope"_s, wholeProject ? u"project"_s : u"account"_s}});
-}
-
-QJsonObject badRequest(const ApiAnswer &answer, const ApiError &error)
-{
-    if (isOwnedElsewhere(answer))
-        return outcome(
-            "owned_elsewhere"_L1, u"watch_owned_elsewhere"_s,
-            u"Another environment of this Google project watches this mailbox with another topic."_s);
-    if (error.message.contains("Invalid topicName"_L1))
-        return projectFault(u"invalid_topic"_s, u"Gmail does not accept the topic: %1."_s.arg(error.message),
-                            u"Use a topic of the Google project that the OAuth client belongs to, written "
-                            "projects/PROJECT/topics/TOPIC."_s);
-    if (error.message.contains("Mail service not enabled"_L1))
-        return accountFault(u"mail_service_not_enabled"_s, u"This Google account has no Gmail mailbox."_s,
-                            u"parked"_s);
-    // "Precondition check failed." is ambiguous, and so is everything that has no name here.
-    const QString code = error.reason.isEmpty() ? u"http_400"_s : error.reason;
-    return transient(code, u"Gmail refused the watch: %1"_s.arg(error.message));
-}
-
-QJsonObject forbidden(const ApiError &error)
-{
-    if (error.message.contains("Error sending test message to Cloud PubSub"_L1))
-        return projectFault(
-            u"topic_forbidden"_s, u"Gmail may not publish to the topic: %1"_s.arg(error.message),
-            u"Give gmail-api-push@system.gserviceaccount.com the role Pub/Sub Publisher on the topic; "
-            "an organisation policy of domain restricted sharing may forbid it."_s);
-    if (error.reason == "accessNotConfigured"_L1 || error.infoReason == "SERVICE_DISABLED"_L1)
-        return projectFault(u"api_disabled"_s, u"The Gmail API is not enabled in the Google project."_s,
-                            u"Enable the Gmail API in the Google Cloud console."_s);
-    if (error.reason == "domainPolicy"_L1)
-        return accountFault(u"domain_policy"_s,
-                            u"The administrator of this domain has disabled Gmail apps."_s, u"parked"_s);
-    if (error.reason == "insufficientPermissions"_L1
-        || error.infoReason == "ACCESS_TOKEN_SCOPE_INSUFFICIENT"_L1)
-        return accountFault(u"missing_scope"_s, u"The user's consent does not cover reading mail."_s,
-                            u"needs_reauth"_s);
-    return transient(error.reason.isEmpty() ? u"http_403"_s : error.reason,
-                     u"Gmail refused the call: %1"_s.arg(error.message));
+    const QString reason = error.reason.isEmpty() ? u"http_%1"_s.arg(answer.status) : error.reason;
+    const QString code = row.code.isEmpty() ? reason : QString(row.code);
+    const QString text = QString(row.text).replace("%1"_L1, error.message);
+    QJsonObject more;
+    if (!row.remedy.isEmpty())
+        more.insert(u"remedy"_s, row.remedy);
+    switch (row.meaning) {
+    case Meaning::Transient:
+        return transient(code, text);
+    case Meaning::Rate:
+        more.insert(u"until"_s, retryUntil(answer, error.message, nowMs));
+        more.insert(u"scope"_s, isOfWholeProject(error) ? u"project"_s : u"account"_s);
+        return outcome("rate"_L1, code, text, more);
+    case Meaning::Unauthorized:
+        return outcome("unauthorized"_L1, code, text);
+    case Meaning::Project:
+        more.insert(u"scope"_s, u"project"_s);
+        return outcome("configuration"_L1, code, text, more);
+    case Meaning::Parked:
+    case Meaning::NeedsReauth:
+        more.insert(u"reason"_s, code);
+        more.insert(u"state"_s, row.meaning == Meaning::Parked ? u"parked"_s : u"needs_reauth"_s);
+        return outcome("account"_L1, code, text, more);
+    case Meaning::OwnedElsewhere:
+        return outcome("owned_elsewhere"_L1, code, text);
+    }
+    Q_UNREACHABLE();
 }
 
 /// What is the same for watch and stop: everything but success.
@@ -123,22 +96,16 @@ QJsonObject failureOutcome(const ApiAnswer &answer, qint64 nowMs)
 {
     if (!answer.failure.isEmpty())
         return transient(answer.failure, answer.failureText);
-    const ApiError error = apiErrorFrom(answer.body);
     const QString httpCode = u"http_%1"_s.arg(answer.status);
     if (answer.status >= 500 || answer.status == 408) // whatever the body says
         return transient(httpCode, u"Gmail answered %1."_s.arg(answer.status));
-    if (isRate(answer, error))
-        return rate(answer, error, nowMs);
-    if (answer.status == 401)
-        return outcome("unauthorized"_L1, httpCode, u"Gmail did not accept the access token."_s);
-    if (answer.status == 400)
-        return badRequest(answer, error);
-    if (answer.status == 403)
-        return forbidden(error);
-    if (answer.status == 404 && error.message.contains("Cloud PubSub"_L1))
-        return projectFault(u"topic_missing"_s, u"The topic does not exist: %1"_s.arg(error.message),
-                            u"Create the Pub/Sub topic or correct its name."_s);
-    return transient(httpCode, u"Gmail answered %1: %2"_s.arg(answer.status).arg(error.message));
+    const ApiError error = apiErrorFrom(answer.body);
+    if (const Refusal *row = refusalFor(answer.status, error))
+        return refused(*row, answer, error, nowMs);
+    const QString text = error.message.isEmpty()
+        ? u"Gmail answered %1."_s.arg(answer.status)
+        : u"Gmail answered %1: %2"_s.arg(QString::number(answer.status), error.message);
+    return transient(error.reason.isEmpty() ? httpCode : error.reason, text);
 }
 
 bool isSuccess(const ApiAnswer &answer)
@@ -150,7 +117,7 @@ bool isSuccess(const ApiAnswer &answer)
 
 QJsonObject renewOutcome(const ApiAnswer &answer, qint64 nowMs)
 {
-    return isSuccess(answer) ? renewed(answer) : failureOutcome(answer, nowMs);
+    return isSuccess(answer) ? renewed(answer, nowMs) : failureOutcome(answer, nowMs);
 }
 
 QJsonObject removeOutcome(const ApiAnswer &answer, qint64 nowMs)
@@ -159,17 +126,27 @@ QJsonObject removeOutcome(const ApiAnswer &answer, qint64 nowMs)
                              : failureOutcome(answer, nowMs);
 }
 
-bool isOwnedElsewhere(const ApiAnswer &answer)
+QJsonObject withOwnTopicFault(QJsonObject outcome)
 {
-    return answer.failure.isEmpty() && answer.status == 400
-        && apiErrorFrom(answer.body).message.contains("Only one user push notification client allowed"_L1);
+    const QString code = outcome.value("code"_L1).toString();
+    if (outcome.value("outcome"_L1) != "configuration"_L1 || !code.contains("topic"_L1))
+        return outcome;
+    outcome.remove(u"scope"_s);
+    outcome.insert(u"outcome"_s, u"account"_s);
+    outcome.insert(u"reason"_s, code);
+    outcome.insert(u"state"_s, u"parked"_s);
+    outcome.insert(u"remedy"_s,
+                   outcome.value("remedy"_L1).toString()
+                       + u" This account has a topic of its own; resume it afterwards."_s);
+    return outcome;
 }
 
-bool mayTakeOver(const QJsonObject &subscription, qint64 nowMs)
+bool isOwnedElsewhere(const ApiAnswer &answer)
 {
-    const qint64 takenOverAt = subscription.value("data"_L1).toObject().value("taken_over_at"_L1).toInteger();
-    const bool isAlive = subscription.value("expires_at"_L1).toInteger() > nowMs;
-    return isAlive && nowMs - takenOverAt >= lifetimeMs;
+    if (!answer.failure.isEmpty())
+        return false;
+    const Refusal *row = refusalFor(answer.status, apiErrorFrom(answer.body));
+    return row && row->meaning == Meaning::OwnedElsewhere;
 }
 
 } // namespace watchrenewal

@@ -13,11 +13,11 @@ QJsonObject renewOutcome(const ApiAnswer &answer, qint64 nowMs);
 /// What an answer of users.stop means, in the same words; "gone" when there is no watch any more.
 QJsonObject removeOutcome(const ApiAnswer &answer, qint64 nowMs);
 
+/// The outcome for a subscription with a topic of its own: a fault of that topic is this account's, and must not stop
+/// the project.
+QJsonObject withOwnTopicFault(QJsonObject outcome);
+
 /// True for the 400 that says that a watch with another topic is active on this mailbox.
 bool isOwnedElsewhere(const ApiAnswer &answer);
-
-/// May that watch be stopped and taken over? Only when the row says that a watch of ours is alive (so the other topic
-/// was ours), and only once within one lifetime: never a fight with another environment.
-bool mayTakeOver(const QJsonObject &subscription, qint64 nowMs);
 
 } // namespace watchrenewal

@@ -7,10 +7,23 @@ using namespace Qt::StringLiterals;
 
 namespace watchrenewal {
 
+namespace {
+
+QString ownTopic(const QJsonObject &subscription)
+{
+    return subscription.value("data"_L1).toObject().value("topic"_L1).toString();
+}
+
+} // namespace
+
+bool hasOwnTopic(const QJsonObject &subscription)
+{
+    return !ownTopic(subscription).isEmpty();
+}
+
 QString topicOf(const QJsonObject &subscription, const QString &projectTopic)
 {
-    const QString own = subscription.value("data"_L1).toObject().value("topic"_L1).toString();
-    return own.isEmpty() ? projectTopic : own;
+    return hasOwnTopic(subscription) ? ownTopic(subscription) : projectTopic;
 }
 
 QJsonObject watchBody(const QJsonObject &subscription, const QString &topic)

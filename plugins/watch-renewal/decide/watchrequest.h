@@ -10,6 +10,9 @@ namespace watchrenewal {
 /// How long Gmail grants a watch for.
 constexpr qint64 lifetimeMs = 7LL * 24 * 3'600'000;
 
+/// Whether the subscription names a topic of its own.
+bool hasOwnTopic(const QJsonObject &subscription);
+
 /// The topic of a subscription: its own, or else the project's. Empty when neither has one.
 QString topicOf(const QJsonObject &subscription, const QString &projectTopic);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "decide/refusals.h"
 #include "decide/retryafter.h"
 #include "decide/watchanswer.h"
 
 #include <QtCore/QDateTime>
+#include <QtCore/QRandomGenerator>
+#include <QtCore/QSet>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -57,6 +60,8 @@ private Q_SLOTS:
     void renewed();
     void refusals_data();
     void refusals();
+    void everyRowIsMet();
+    void whatIsUnknownIsTransient();
     void everyServerErrorIsTransient();
     void noAnswer();
     void until_data();
@@ -64,11 +69,13 @@ private Q_SLOTS:
     void datesDoNotDependOnOurZone();
     void removal_data();
     void removal();
-    void takeOver_data();
-    void takeOver();
+    void aTopicOfItsOwnStopsNobodyElse();
     void noAddressInTexts();
     void hostileBodies_data();
     void hostileBodies();
+
+private:
+    QSet<const Refusal *> m_met; ///< rows of the product's table that refusals() came by
 };
 
 void TestWatchAnswer::renewed_data()
@@ -76,26 +83,49 @@ void TestWatchAnswer::renewed_data()
     QTest::addColumn<QString>("text");
     QTest::addColumn<qint64>("expiresAt");
     QTest::addColumn<QString>("historyId");
-    const qint64 expiry = 1'431'990'098'200;
+    const qint64 expiry = 1'781'895'706'000; // seven days after now
     QTest::newRow("strings, as REST answers")
-        << uR"({"historyId":"1234567890","expiration":"1431990098200"})"_s << expiry << u"1234567890"_s;
+        << uR"({"historyId":"1234567890","expiration":"1781895706000"})"_s << expiry << u"1234567890"_s;
     QTest::newRow("numbers, as the guide prints")
-        << uR"({ "historyId": 1234567890, "expiration": 1431990098200 })"_s << expiry << u"1234567890"_s;
+        << uR"({ "historyId": 1234567890, "expiration": 1781895706000 })"_s << expiry << u"1234567890"_s;
     QTest::newRow("largest unsigned 64 bit")
-        << uR"({"historyId":"18446744073709551615","expiration":"1431990098200"})"_s << expiry
+        << uR"({"historyId":"18446744073709551615","expiration":"1781895706000"})"_s << expiry
         << u"18446744073709551615"_s;
     QTest::newRow("the same as a number loses no digit")
-        << uR"({"historyId":18446744073709551615,"expiration":1431990098200})"_s << expiry
+        << uR"({"historyId":18446744073709551615,"expiration":1781895706000})"_s << expiry
         << u"18446744073709551615"_s;
     QTest::newRow("beyond 64 bit is no history id")
-        << uR"({"historyId":"18446744073709551616","expiration":"1431990098200"})"_s << expiry << QString();
-    QTest::newRow("without history id") << uR"({"expiration":"1431990098200"})"_s << expiry << QString();
+        << uR"({"historyId":"18446744073709551616","expiration":"1781895706000"})"_s << expiry << QString();
+    QTest::newRow("without history id") << uR"({"expiration":"1781895706000"})"_s << expiry << QString();
     // langgenius/dify#41162: a missing expiry must never be stored as "never expires".
     QTest::newRow("without expiration") << uR"({"historyId":"1"})"_s << qint64(0) << QString();
     QTest::newRow("expiration 0") << uR"({"historyId":"1","expiration":"0"})"_s << qint64(0) << QString();
     QTest::newRow("expiration -1") << uR"({"historyId":"1","expiration":"-1"})"_s << qint64(0) << QString();
     QTest::newRow("expiration is text")
         << uR"({"historyId":"1","expiration":"soon"})"_s << qint64(0) << QString();
+    QTest::newRow("expiration null") << uR"({"historyId":"1","expiration":null})"_s << qint64(0) << QString();
+    QTest::newRow("expiration is a fraction")
+        << uR"({"historyId":"1","expiration":1781895706000.5})"_s << qint64(0) << QString();
+    QTest::newRow("expiration in floating point")
+        << uR"({"historyId":"1","expiration":1.781895706e12})"_s << qint64(0) << QString();
+    QTest::newRow("expiration beyond 64 bit")
+        << uR"({"historyId":"1","expiration":"99999999999999999999"})"_s << qint64(0) << QString();
+    QTest::newRow("expiration in the past")
+        << uR"({"historyId":"1","expiration":"1431990098200"})"_s << qint64(0) << QString();
+    QTest::newRow("expiration in seconds")
+        << uR"({"historyId":"1","expiration":"1781895706"})"_s << qint64(0) << QString();
+    QTest::newRow("history id beyond 2^53 as a number")
+        << uR"({"historyId":9007199254740993,"expiration":"1781895706000"})"_s << expiry
+        << u"9007199254740993"_s;
+    QTest::newRow("history id beyond 2^63")
+        << uR"({"historyId":"9223372036854775809","expiration":"1781895706000"})"_s << expiry
+        << u"9223372036854775809"_s;
+    QTest::newRow("history id is text")
+        << uR"({"historyId":"abc","expiration":"1781895706000"})"_s << expiry << QString();
+    QTest::newRow("an array") << uR"([{"historyId":"1","expiration":"1781895706000"}])"_s << qint64(0)
+                              << QString();
+    QTest::newRow("a page that quotes an answer")
+        << uR"(<pre>{"historyId":"1","expiration":"1781895706000"}</pre>)"_s << qint64(0) << QString();
     QTest::newRow("no JSON") << u"<html>OK</html>"_s << qint64(0) << QString();
     QTest::newRow("cut") << uR"({"historyId":"1234567890","expiration":"14319)"_s << qint64(0) << QString();
     QTest::newRow("empty") << QString() << qint64(0) << QString();
@@ -153,6 +183,20 @@ void TestWatchAnswer::refusals_data()
         u"rateLimitExceeded"_s, u"account"_s);
     row("429 without a body", 429, {}, u"rate"_s, u"http_429"_s, u"account"_s);
 
+    // googleapis/google-api-ruby-client#20544
+    row("lock-out", 429,
+        body(429, u"User-rate limit exceeded.  Retry after 2026-06-12T19:16:46.648Z (Forwarding rules)"_s,
+             u"rateLimitExceeded"_s),
+        u"rate"_s, u"rateLimitExceeded"_s, u"account"_s);
+    row("lock-out as a 403 without a reason", 403,
+        uR"({"error":{"code":403,"message":"User-rate limit exceeded.  Retry after 2026-06-12T19:16:46.648Z"}})"_s,
+        u"rate"_s, u"http_403"_s, u"account"_s);
+    row("rate by details alone", 403,
+        body(403, u"Quota exceeded"_s, QString(), quotaInfo(u"defaultPerMinutePerUser"_s)), u"rate"_s,
+        u"http_403"_s, u"account"_s);
+    row("429 that is a page", 429, u"<html><h1>Too Many Requests</h1></html>"_s, u"rate"_s, u"http_429"_s,
+        u"account"_s);
+    row("401 without a body", 401, {}, u"unauthorized"_s, u"http_401"_s);
     row("token refused", 401, body(401, u"Invalid Credentials"_s, u"authError"_s), u"unauthorized"_s,
         u"http_401"_s);
 
@@ -198,6 +242,10 @@ void TestWatchAnswer::refusals_data()
 
     row("ambiguous precondition", 400, body(400, u"Precondition check failed."_s, u"failedPrecondition"_s),
         u"transient"_s, u"failedPrecondition"_s);
+    row("badRequest", 400, body(400, u"Bad Request"_s, u"badRequest"_s), u"transient"_s, u"badRequest"_s);
+    row("403 that is a page", 403, u"<html>Forbidden</html>"_s, u"transient"_s, u"http_403"_s);
+    row("403 without a body", 403, {}, u"transient"_s, u"http_403"_s);
+    row("400 without a body", 400, {}, u"transient"_s, u"http_400"_s);
     row("other 400", 400, body(400, u"Invalid label: Label_7"_s, u"invalidArgument"_s), u"transient"_s,
         u"invalidArgument"_s);
     row("other 403", 403, body(403, u"Forbidden"_s, u"forbidden"_s), u"transient"_s, u"forbidden"_s);
@@ -217,8 +265,46 @@ void TestWatchAnswer::refusals()
     const QString extra = outcome.value("outcome"_L1) == "account"_L1 ? outcome.value("state"_L1).toString()
                                                                       : outcome.value("scope"_L1).toString();
     QTEST(extra, "extra");
-    if (outcome.value("outcome"_L1) == "configuration"_L1)
-        QVERIFY(!outcome.value("remedy"_L1).toString().isEmpty());
+    const bool needsHumans =
+        outcome.value("outcome"_L1) == "configuration"_L1 || outcome.value("outcome"_L1) == "account"_L1;
+    QVERIFY(!needsHumans || !outcome.value("remedy"_L1).toString().isEmpty());
+    m_met.insert(refusalFor(status, apiErrorFrom(text)));
+}
+
+void TestWatchAnswer::everyRowIsMet()
+{
+    for (const Refusal &row : knownRefusals())
+        QVERIFY2(m_met.contains(&row),
+                 qPrintable(u"%1 %2%3%4"_s.arg(QString::number(row.status), row.reason, row.infoReason,
+                                               row.message)));
+}
+
+/// 20,000 answers put together at random from parts that Gmail uses, and from nonsense.
+void TestWatchAnswer::whatIsUnknownIsTransient()
+{
+    QRandomGenerator random(20260612);
+    const QStringList words{u"forbidden"_s,
+                            u"notFound"_s,
+                            u"invalid_grant"_s,
+                            u"revoked"_s,
+                            u"invalid_client"_s,
+                            u"conflict"_s,
+                            u"gone"_s,
+                            u"Token has been expired or revoked."_s,
+                            QString()};
+    const auto word = [&] { return words[random.bounded(words.size())]; };
+    for (int i = 0; i < 20'000; ++i) {
+        const int status = random.bounded(100, 600);
+        QString text = body(random.bounded(100, 600), word(), word(), info(word()));
+        if (i % 3 == 0)
+            text.truncate(random.bounded(text.size()));
+        const QJsonObject outcome = renewOutcome(answer(status, text), now);
+        const QString kind = outcome.value("outcome"_L1).toString();
+        const QString expected = status == 401 ? u"unauthorized"_s
+            : status == 429                    ? u"rate"_s
+                                               : u"transient"_s;
+        QVERIFY2(kind == expected, qPrintable(u"%1 %2: %3"_s.arg(status).arg(text, kind)));
+    }
 }
 
 void TestWatchAnswer::everyServerErrorIsTransient()
@@ -310,24 +396,18 @@ void TestWatchAnswer::removal()
     QTEST(removeOutcome(answer(status, {}), now).value("outcome"_L1).toString(), "outcome");
 }
 
-void TestWatchAnswer::takeOver_data()
+void TestWatchAnswer::aTopicOfItsOwnStopsNobodyElse()
 {
-    QTest::addColumn<qint64>("expiresAt");
-    QTest::addColumn<qint64>("takenOverAt");
-    QTest::addColumn<bool>("may");
-    QTest::newRow("ours is alive") << now + dayMs << qint64(0) << true;
-    QTest::newRow("ours has lapsed") << now - 1 << qint64(0) << false;
-    QTest::newRow("never had one") << qint64(0) << qint64(0) << false;
-    QTest::newRow("taken over yesterday: a fight") << now + 6 * dayMs << now - dayMs << false;
-    QTest::newRow("taken over a lifetime ago") << now + dayMs << now - 7 * dayMs << true;
-}
-
-void TestWatchAnswer::takeOver()
-{
-    QFETCH(qint64, expiresAt);
-    QFETCH(qint64, takenOverAt);
-    const QJsonObject data = takenOverAt > 0 ? QJsonObject{{u"taken_over_at"_s, takenOverAt}} : QJsonObject();
-    QTEST(mayTakeOver({{u"expires_at"_s, expiresAt}, {u"data"_s, data}}, now), "may");
+    const QString text =
+        body(403, u"Error sending test message to Cloud PubSub projects/P/topics/T: no"_s, u"forbidden"_s);
+    const QJsonObject own = withOwnTopicFault(renewOutcome(answer(403, text), now));
+    QCOMPARE(own.value("outcome"_L1).toString(), u"account"_s);
+    QCOMPARE(own.value("reason"_L1).toString(), u"topic_forbidden"_s);
+    QCOMPARE(own.value("state"_L1).toString(), u"parked"_s);
+    const QJsonObject disabled = renewOutcome(answer(403, body(403, u"x"_s, u"accessNotConfigured"_s)), now);
+    QCOMPARE(withOwnTopicFault(disabled), disabled);
+    const QJsonObject done = renewOutcome(answer(200, uR"({"expiration":"1800000000000"})"_s), now);
+    QCOMPARE(withOwnTopicFault(done), done);
 }
 
 void TestWatchAnswer::noAddressInTexts()

@@ -91,6 +91,10 @@ private Q_SLOTS:
     void foreignWatchIsLeftAlone();
     void fightEndsAtTheSecondAnswer();
     void failedStopDoesNotWatch();
+    void watchThatFailsAfterTheStopIsToldAsEnded();
+    void takeOverIsDoneWhenAsked();
+    void repairStopsFirstAndOnce();
+    void badTopicOfItsOwnIsTheAccountsFault();
     void removeStops();
     void noAnswerIsTransient();
     void callsShareOneDeadline();
@@ -221,6 +225,58 @@ void TestWatchRenewalPlugin::failedStopDoesNotWatch()
     m_host->http.answers = {ownedElsewhere(), answer(503, {})};
     QCOMPARE(call(true, subscription(dayMs)).value("outcome"_L1).toString(), u"transient"_s);
     QCOMPARE(paths(), (QStringList{m_watch, m_stop}));
+}
+
+void TestWatchRenewalPlugin::watchThatFailsAfterTheStopIsToldAsEnded()
+{
+    m_host->http.answers = {ownedElsewhere(), answer(204, {}), answer(503, {})};
+    const QJsonObject outcome = call(true, subscription(dayMs));
+    QCOMPARE(paths(), (QStringList{m_watch, m_stop, m_watch}));
+    QCOMPARE(outcome.value("outcome"_L1).toString(), u"transient"_s);
+    QCOMPARE(outcome.value("ended_at"_L1).toInteger(), m_host->clock.nowMs());
+    QCOMPARE(outcome.value("data"_L1).toObject().value("taken_over_at"_L1).toInteger(),
+             m_host->clock.nowMs());
+}
+
+void TestWatchRenewalPlugin::takeOverIsDoneWhenAsked()
+{
+    m_host->http.answers = {ownedElsewhere(), answer(204, {}), watched()};
+    QJsonObject row = subscription(-dayMs);
+    row.insert(u"take_over"_s, true);
+    QCOMPARE(call(true, row).value("outcome"_L1).toString(), u"renewed"_s);
+    QCOMPARE(paths(), (QStringList{m_watch, m_stop, m_watch}));
+    // Refused again all the same: it ends there.
+    m_host->http.answers = {ownedElsewhere(), answer(204, {}), ownedElsewhere()};
+    const QJsonObject outcome = call(true, row);
+    QCOMPARE(outcome.value("outcome"_L1).toString(), u"owned_elsewhere"_s);
+    QVERIFY(outcome.value("remedy"_L1).toString().contains(u"projects/p/topics/t"_s));
+    QCOMPARE(paths().size(), 6);
+}
+
+void TestWatchRenewalPlugin::repairStopsFirstAndOnce()
+{
+    // Nine-Minds/alga-psa#859: watch alone renewed what pushed nothing, and it went on pushing nothing.
+    m_host->http.answers = {answer(204, {}), watched()};
+    QJsonObject row = subscription(6 * dayMs);
+    row.insert(u"repair"_s, true);
+    const QJsonObject outcome = call(true, row);
+    QCOMPARE(paths(), (QStringList{m_stop, m_watch}));
+    QCOMPARE(outcome.value("outcome"_L1).toString(), u"renewed"_s);
+    row.insert(u"data"_s, outcome.value("data"_L1));
+    m_host->http.answers = {watched()};
+    call(true, row);
+    QCOMPARE(paths(), (QStringList{m_stop, m_watch, m_watch}));
+}
+
+void TestWatchRenewalPlugin::badTopicOfItsOwnIsTheAccountsFault()
+{
+    const QJsonObject error{
+        {u"message"_s, u"Error sending test message to Cloud PubSub projects/p/topics/own: no right"_s}};
+    const QString body = QString::fromUtf8(QJsonDocument(QJsonObject{{u"error"_s, error}}).toJson());
+    m_host->http.answers = {answer(403, body), answer(403, body)};
+    const QJsonObject own{{u"topic"_s, u"projects/p/topics/own"_s}};
+    QCOMPARE(call(true, subscription(dayMs, own)).value("outcome"_L1).toString(), u"account"_s);
+    QCOMPARE(call(true, subscription(dayMs)).value("outcome"_L1).toString(), u"configuration"_s);
 }
 
 void TestWatchRenewalPlugin::removeStops()

@@ -64,6 +64,7 @@ private Q_SLOTS:
     void successKeepsTheConsumersCursor();
     void successAfterALapseTellsTheGap();
     void shortLifetimeIsReported();
+    void shortLifetimeIsToldOncePerChange();
     void failuresBackOffForEver();
     void rateIsADeferral_data();
     void rateIsADeferral();
@@ -72,6 +73,12 @@ private Q_SLOTS:
     void accountIsStopped_data();
     void accountIsStopped();
     void errorAtIsSinceWhen();
+    void expiryThatCannotBe_data();
+    void expiryThatCannotBe();
+    void stoppedOnTheWay();
+    void marksOfTheProviderStayWithEveryOutcome_data();
+    void marksOfTheProviderStayWithEveryOutcome();
+    void whatAHumanHasToDoIsSaid();
 };
 
 void TestApplyOutcome::providerAnswers_data()
@@ -150,6 +157,8 @@ void TestApplyOutcome::successKeepsTheConsumersCursor()
 {
     Subscription before = row();
     QCOMPARE(applyOutcome(before, renewal(), context()).subscription.data, before.data);
+    before.data.insert(u"history_id"_s, 42); // a consumer that writes a number has a cursor too
+    QCOMPARE(applyOutcome(before, renewal(), context()).subscription.data, before.data);
     before.data.remove(u"history_id"_s);
     const QJsonObject data = applyOutcome(before, renewal(), context()).subscription.data;
     QCOMPARE(data.value("history_id"_L1).toString(), u"18446744073709551615"_s);
@@ -174,6 +183,30 @@ void TestApplyOutcome::shortLifetimeIsReported()
     QVERIFY(
         types(applyOutcome(row(), renewal(now + dayMs), context())).contains(u"renewal.lifetime_short"_s));
     QVERIFY(!types(applyOutcome(row(), renewal(), context())).contains(u"renewal.lifetime_short"_s));
+}
+
+void TestApplyOutcome::shortLifetimeIsToldOncePerChange()
+{
+    ApplyContext later = context();
+    Subscription current = row();
+    int told = 0;
+    const auto renewDaily = [&](qint64 grantedMs) {
+        for (int day = 0; day < 5; ++day, later.nowMs += dayMs / 2) {
+            const Applied applied = applyOutcome(current, renewal(later.nowMs + grantedMs), later);
+            told += static_cast<int>(types(applied).count(u"renewal.lifetime_short"_s));
+            current = applied.subscription;
+        }
+    };
+    renewDaily(dayMs);
+    QCOMPARE(told, 1);
+    renewDaily(dayMs + minuteMs); // no change worth a word
+    QCOMPARE(told, 1);
+    renewDaily(2 * dayMs);
+    QCOMPARE(told, 2);
+    renewDaily(7 * dayMs);
+    QCOMPARE(told, 2);
+    renewDaily(dayMs);
+    QCOMPARE(told, 3);
 }
 
 void TestApplyOutcome::failuresBackOffForEver()
@@ -220,6 +253,19 @@ void TestApplyOutcome::deferralOlderThanAnHourIsAnAlert()
     before.errorAt = now - 59 * minuteMs;
     const Outcome rate = Outcome::rate(u"r"_s, u"Slow down."_s, 0);
     QVERIFY(!types(applyOutcome(before, rate, context())).contains(u"alert.renewal_deferred"_s));
+    before.errorAt = now - 61 * minuteMs;
+    Applied applied = applyOutcome(before, rate, context());
+    QVERIFY(types(applied).contains(u"alert.renewal_deferred"_s));
+
+    // Once, however long it lasts; and again when it begins anew.
+    for (int i = 0; i < 10; ++i) {
+        applied = applyOutcome(applied.subscription, rate, context());
+        QCOMPARE(types(applied), QStringList{u"renewal.deferred"_s});
+    }
+    applied = applyOutcome(applied.subscription, renewal(), context());
+    QCOMPARE(applied.subscription.data, row().data);
+    before = applied.subscription;
+    before.errorClass = u"rate"_s;
     before.errorAt = now - 61 * minuteMs;
     QVERIFY(types(applyOutcome(before, rate, context())).contains(u"alert.renewal_deferred"_s));
 }
@@ -285,6 +331,81 @@ void TestApplyOutcome::errorAtIsSinceWhen()
     QCOMPARE(current.errorCode, u"y"_s);
     current = applyOutcome(current, Outcome::rate(u"r"_s, u"R."_s, 0), later).subscription;
     QCOMPARE(current.errorAt, now + hourMs);
+}
+
+void TestApplyOutcome::expiryThatCannotBe_data()
+{
+    QTest::addColumn<qint64>("expiresAt");
+    QTest::addColumn<qint64>("stored"); ///< 0 = not renewed
+    QTest::newRow("now") << now << qint64(0);
+    QTest::newRow("past") << now - dayMs << qint64(0);
+    QTest::newRow("in seconds") << now / 1000 << qint64(0);
+    QTest::newRow("a minute") << now + minuteMs << now + minuteMs;
+    QTest::newRow("as declared, by a clock ahead of ours")
+        << now + 7 * dayMs + minuteMs << now + 7 * dayMs + minuteMs;
+    // langgenius/dify#41162: a watch that "never expires" was never renewed.
+    QTest::newRow("in a hundred years") << now + 36'500 * dayMs << now + 7 * dayMs + hourMs;
+    QTest::newRow("in microseconds") << now * 1000 << now + 7 * dayMs + hourMs;
+}
+
+void TestApplyOutcome::expiryThatCannotBe()
+{
+    QFETCH(qint64, expiresAt);
+    QFETCH(qint64, stored);
+    const Applied applied = applyOutcome(row(), renewal(expiresAt), context());
+    const Subscription &after = applied.subscription;
+    QCOMPARE(after.expiresAt, stored > 0 ? stored : row().expiresAt);
+    QCOMPARE(after.attempts, stored > 0 ? 0 : 1);
+    QCOMPARE(after.errorCode, stored > 0 ? QString() : u"expired_answer"_s);
+    QVERIFY(after.dueAt > now && after.dueAt < now + 2 * dayMs);
+}
+
+/// Eagnir/GmailNotify-PubSub-GCP#2: the old watch was stopped, and the new one was not made.
+void TestApplyOutcome::stoppedOnTheWay()
+{
+    Subscription before = row();
+    before.nextTargetAt = now + dayMs; // a renewal that somebody asked for before it was due
+    Outcome outcome = Outcome::transient(u"network"_s, u"No answer."_s);
+    outcome.endedAt = now;
+    outcome.data = {{u"taken_over_at"_s, now}};
+    const Subscription after = applyOutcome(before, outcome, context()).subscription;
+    QCOMPARE(after.expiresAt, now);
+    QCOMPARE(after.dueAt, now + minuteMs);
+    QCOMPARE(after.data.value("taken_over_at"_L1).toInteger(), now);
+
+    ApplyContext later = context();
+    later.nowMs += minuteMs;
+    const Applied renewed = applyOutcome(after, renewal(), later);
+    QCOMPARE(renewed.subscription.data.value("taken_over_at"_L1).toInteger(), now);
+    QVERIFY(types(renewed).contains(u"watch.gap"_s));
+}
+
+void TestApplyOutcome::marksOfTheProviderStayWithEveryOutcome_data()
+{
+    QTest::addColumn<int>("kind");
+    for (int kind = 0; kind <= static_cast<int>(OutcomeKind::Local); ++kind)
+        QTest::newRow(qPrintable(toString(static_cast<OutcomeKind>(kind)))) << kind;
+}
+
+void TestApplyOutcome::marksOfTheProviderStayWithEveryOutcome()
+{
+    QFETCH(int, kind);
+    Outcome outcome = renewal();
+    outcome.kind = static_cast<OutcomeKind>(kind);
+    outcome.data = {{u"taken_over_at"_s, now}, {u"history_id"_s, u"7"_s}};
+    const QJsonObject data = applyOutcome(row(), outcome, context()).subscription.data;
+    QCOMPARE(data.value("taken_over_at"_L1).toInteger(), now);
+    QCOMPARE(data.value("history_id"_L1).toString(), u"42"_s);
+    QCOMPARE(data.value("label_ids"_L1).toString(), u"INBOX"_s);
+}
+
+void TestApplyOutcome::whatAHumanHasToDoIsSaid()
+{
+    const QJsonObject answer{
+        {u"outcome"_s, u"owned_elsewhere"_s}, {u"text"_s, u"Taken."_s}, {u"remedy"_s, u"Give it back."_s}};
+    const Applied applied = applyOutcome(row(), outcomeFrom(Status::success(), answer), context());
+    QCOMPARE(applied.subscription.errorText, u"Taken. Give it back."_s);
+    QCOMPARE(applied.notices.first().event.value("remedy"_L1).toString(), u"Give it back."_s);
 }
 
 QTEST_GUILESS_MAIN(TestApplyOutcome)

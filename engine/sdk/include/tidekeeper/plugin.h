@@ -72,7 +72,8 @@ public:
 
     /// Renews one subscription now; no retry, no waiting: due, lease, quota, back-off and breaker are the
     /// engine's. subscription: {"id", "account", "project", "resource", "external_id", "expires_at",
-    /// "last_success_at" (epoch ms, 0 = never), "data": {…}}.
+    /// "last_success_at" (epoch ms, 0 = never), "data": {…}}, and when somebody asked for it "take_over": true (replace
+    /// what another environment holds) or "repair": true (it is renewed in vain: end it first).
     ///
     /// Finish with Status ok and {"outcome": …, "code": stable lower_snake_case, for people and alerts (optional),
     /// "text": sentence} and, by outcome:
@@ -83,8 +84,9 @@ public:
     ///   unauthorized     the access token was not accepted: the engine asks for one fresh token and calls again
     ///   revoked          the user's grant is gone
     ///   configuration    "scope" ("project" or "client"), "remedy" (a sentence for the operator)
-    ///   account          "reason" (stable code), "state" ("parked" or "needs_reauth")
-    ///   owned_elsewhere  another environment holds it
+    ///   account          "reason" (stable code), "state" ("parked" or "needs_reauth"), "remedy" (optional)
+    ///   owned_elsewhere  another environment holds it; "remedy" (optional)
+    /// All but renewed may have "data" too, and "ended_at" (epoch ms) when the old subscription was ended on the way.
     /// A Status that is not ok counts as transient. [main]
     virtual void renew(const QJsonObject &subscription, const QString &accessToken, Reply *reply) = 0;
 
