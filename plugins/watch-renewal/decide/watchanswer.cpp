@@ -28,17 +28,24 @@ QJsonObject transient(const QString &code, const QString &text)
 
 /// Numbers as Gmail writes them in REST (strings) or prints them in its guide (bare). Read from the text: a JSON
 /// number beyond 2⁵³ would lose digits.
-QString numberIn(const QString &body, QLatin1StringView key)
+QRegularExpression numberOf(QLatin1StringView key)
 {
-    const QRegularExpression pattern(u"\"%1\"\\s*:\\s*\"?(\\d{1,20})\"?\\s*[,}]"_s.arg(key));
+    return QRegularExpression(u"\"%1\"\\s*:\\s*\"?(\\d{1,20})\"?\\s*[,}]"_s.arg(key));
+}
+
+QString numberIn(const QString &body, const QRegularExpression &pattern)
+{
     return pattern.match(body).captured(1);
 }
 
 /// Never "renewed" without a time that lies ahead: a watch whose end is unknown must not pass for one that lasts.
 QJsonObject renewed(const ApiAnswer &answer, qint64 nowMs)
 {
+    // Made once: making them costs more than all else that an answer does.
+    static const QRegularExpression expirationNumber = numberOf("expiration"_L1);
+    static const QRegularExpression historyIdNumber = numberOf("historyId"_L1);
     const bool isObject = QJsonDocument::fromJson(answer.body.toUtf8()).isObject();
-    const qint64 expiresAt = isObject ? numberIn(answer.body, "expiration"_L1).toLongLong() : 0;
+    const qint64 expiresAt = isObject ? numberIn(answer.body, expirationNumber).toLongLong() : 0;
     if (expiresAt <= 0)
         return transient(u"malformed_answer"_s, u"Gmail accepted the watch but gave no usable expiration."_s);
     if (expiresAt <= nowMs)
@@ -47,7 +54,7 @@ QJsonObject renewed(const ApiAnswer &answer, qint64 nowMs)
                          "clock right?"_s);
     QJsonObject data;
     bool isHistoryId = false;
-    const QString historyId = numberIn(answer.body, "historyId"_L1);
+    const QString historyId = numberIn(answer.body, historyIdNumber);
     historyId.toULongLong(&isHistoryId);
     if (isHistoryId)
         data.insert(u"history_id"_s, historyId);
