@@ -104,7 +104,7 @@ void logEvent(QJsonObject event)
     const QString type = event.take("type"_L1).toString();
     const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
         || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1
-        || type == "scheduler.not_ready"_L1;
+        || type == "scheduler.not_ready"_L1 || type == "project.breaker_open"_L1 || type == "wave.opened"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
@@ -153,6 +153,7 @@ renewal::Ports portsOf(Work &work)
 {
     return {
         .store = work.renewalStore,
+        .incidents = work.incidentStore,
         .leases = work.mailboxLeases,
         .limiters = work.limiters,
         .clock = work.clock,
@@ -169,6 +170,7 @@ renewal::Ports portsOf(Work &work)
             },
         .refund = [&work](const QString &limiter,
                           const QString &grantId) { giveBack(work.buckets, limiter, grantId); },
+        .shareAttempt = [&work](const core::EndedAttempt &attempt) { work.attemptShare.add(attempt); },
         .sleep = sleepFor,
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
     };
@@ -196,7 +198,8 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       scheduler(clock, {&jobs, &pluginQueue}, leader), scheduleSettings(store.settings, scheduler, clock),
       queueService(pluginQueue), accountsService(store.accounts, store.devices, store.sealing, clock,
                                                  [this] { return renewalWindowMs(); }),
-      renewalStore(store.accounts, store.grants), mailboxLeases(leases, sleepFor),
+      renewalStore(store.accounts, store.grants), incidentStore(store.database),
+      mailboxLeases(leases, sleepFor), attemptShare(redis.connection(), clock),
       renewal(portsOf(*this), providers),
       plugins(
           services,
@@ -214,6 +217,9 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
     QObject::connect(&scheduler, &scheduler::Scheduler::changed, &events, [this](const QString &schedule) {
         events.publish(u"schedule.changed"_s, {{u"schedule"_s, schedule}});
     });
+    QObject::connect(
+        &attemptShare, &renewal::AttemptShare::arrived, &renewal,
+        [this](const QList<core::EndedAttempt> &attempts) { renewal.incidents().arrived(attempts); });
     QObject::connect(&scheduleSettings, &settings::ScheduleSettings::known, &leader, [this] { lead(); });
     QObject::connect(&clock, &scheduler::RedisClock::synchronised, &leader, [this] { lead(); });
     QObject::connect(&clock, &scheduler::RedisClock::stepped, &scheduler, &scheduler::Scheduler::wake);
@@ -251,6 +257,8 @@ QCoro::Task<> Work::start()
     co_await startSchedules();
     if (m_isStopping)
         co_return;
+    attemptShare.start();
+    renewal.start();
     startWorkers();
     renewal.requestScan();
 }
@@ -374,6 +382,8 @@ QCoro::Task<> Work::stop()
     scheduler.stop();
     co_await scheduleSettings.stop();
     co_await stopWorkers();
+    attemptShare.stop();
+    co_await renewal.stop();
     co_await leader.stop();
     co_await limiterSettings.stop();
     co_await plugins.stop();

@@ -21,6 +21,7 @@
 #include "queue/leaderlease.h"
 #include "queue/replicatedcalls.h"
 #include "queue/worker.h"
+#include "renewal/attemptshare.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
 #include "scheduler/pluginschedules.h"
@@ -77,7 +78,9 @@ struct Work {
     AccountsService accountsService;
 
     renewal::SqlRenewalStore renewalStore;
+    renewal::SqlIncidentStore incidentStore;
     renewal::RedisMailboxLeases mailboxLeases;
+    renewal::AttemptShare attemptShare;
     renewal::Providers providers;
     renewal::RenewalEngine renewal;
 

@@ -36,7 +36,7 @@ Evidence evidenceOf(const Fault &fault, const Attempted &attempted, core::GrantK
 {
     const core::OutcomeKind kind = attempted.outcome.kind;
     // Each kind of grant asks for its token in its own way: one says nothing about another's.
-    if (fault.step == Step::Token && grant != fault.grant)
+    if (fault.step == Step::Token && fault.grant != core::GrantKind::None && grant != fault.grant)
         return Evidence::Unasked;
     if (fault.step == Step::Token && attempted.step > Step::Token)
         return attempted.freshToken ? Evidence::Sound : Evidence::Unasked;

@@ -19,7 +19,7 @@ struct Attempted {
 struct Fault {
     core::FaultScope scope = core::FaultScope::Client;
     Step step = Step::Token;
-    core::GrantKind grant = core::GrantKind::Stored;
+    core::GrantKind grant = core::GrantKind::Stored; ///< None: another engine met it, with one not known here
 };
 
 /// What an attempt that did not meet the fault again tells about it.

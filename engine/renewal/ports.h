@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/outcome.h"
+#include "core/attemptwindow.h"
 #include "oauth/accesstokens.h"
 #include "queue/jobqueue.h"
+#include "renewal/incidentstore.h"
 #include "renewal/mailboxleases.h"
 #include "renewal/renewalstore.h"
 
@@ -24,6 +26,7 @@ struct AttemptMeasure {
 /// Everything outside that renewing touches.
 struct Ports {
     RenewalStore &store;
+    IncidentStore &incidents;
     MailboxLeases &leases;
     Limiters &limiters;
     const Clock &clock;
@@ -36,6 +39,8 @@ struct Ports {
     std::function<void(const QString &limiter, const QJsonObject &verdict)> report;
     /// Gives back a grant that was not used; nobody waits for it.
     std::function<void(const QString &limiter, const QString &grantId)> refund;
+    /// Tells the other engines of an attempt that ended; nobody waits for it.
+    std::function<void(const core::EndedAttempt &attempt)> shareAttempt;
     Sleep sleep;
     std::function<double()> random; ///< 0 … 1, for jitter
     std::function<void(const AttemptMeasure &)> measure = {}; ///< may be empty

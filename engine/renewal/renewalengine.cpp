@@ -49,8 +49,8 @@ bool isNew(const queue::EnqueueResult &result)
 } // namespace
 
 RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
-    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_breakers(m_ports.clock),
-      m_renewals(m_ports, m_providers, m_breakers), m_removals(m_ports, m_providers)
+    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_incidents(m_ports),
+      m_renewals(m_ports, m_providers, m_incidents), m_removals(m_ports, m_providers)
 {
     m_soon.setSingleShot(true);
     m_soon.setInterval(soonMs);
@@ -62,6 +62,8 @@ RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
         scan();
         wakeForProbe();
     });
+    connect(&m_incidents, &Incidents::changed, this, &RenewalEngine::wakeForProbe);
+    connect(&m_incidents, &Incidents::ended, this, &RenewalEngine::requestScan);
 }
 
 void RenewalEngine::requestScan()
@@ -162,10 +164,10 @@ void RenewalEngine::countFinished()
 /// Those who wait for a breaker are due when its probe is: the scan of the next minute would come too late.
 void RenewalEngine::wakeForProbe()
 {
-    if (const std::optional<qint64> waitMs = m_breakers.nextWakeMs())
+    const std::optional<qint64> waitMs = m_incidents.nextWakeMs();
+    // One that is about to fire is left alone: a scan too many costs nothing.
+    if (waitMs && (!m_probe.isActive() || *waitMs + afterProbeTimeMs < m_probe.remainingTime()))
         m_probe.start(static_cast<int>(*waitMs + afterProbeTimeMs));
-    else
-        m_probe.stop();
 }
 
 QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString account)
@@ -220,7 +222,7 @@ QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
     QJsonArray subscriptions;
     for (const core::Subscription &subscription : row->subscriptions) {
         const Provider *provider = m_providers.find(subscription.provider);
-        const auto stop = m_breakers.stopOf(row->account);
+        const auto stop = m_incidents.stopOf(row->account, heldFor(subscription));
         core::ExplainInput input{row->account, subscription, m_ports.clock.nowMs()};
         input.hasProvider = provider != nullptr;
         if (provider) {
@@ -249,7 +251,9 @@ QJsonObject RenewalEngine::status() const
                                {u"error"_s, m_lastScan.errorText}};
     return {{u"mode"_s, everyProviderObserves() ? u"observe"_s : u"renew"_s},
             {u"last_scan"_s, lastScan},
-            {u"breakers"_s, m_breakers.open()}};
+            {u"breakers"_s, m_incidents.openBreakers()},
+            {u"waves"_s, m_incidents.openWaves()},
+            {u"pauses"_s, m_incidents.pauses()}};
 }
 
 /// True as well while there is no provider at all: rows are counted and nothing is called.

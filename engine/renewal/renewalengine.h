@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "renewal/breakers.h"
+#include "renewal/incidents.h"
 #include "renewal/ports.h"
 #include "renewal/providers.h"
 #include "renewal/removalflow.h"
@@ -35,6 +35,11 @@ public:
 
     RenewalEngine(Ports ports, Providers &providers, QObject *parent = nullptr);
 
+    /// Begins to look at what stops many accounts; until then every attempt looks for itself.
+    void start() { m_incidents.start(); }
+    QCoro::Task<> stop() { return m_incidents.stop(); }
+    Incidents &incidents() { return m_incidents; }
+
     /// Asks the store who is due and enqueues them, earliest expiry first.
     QCoro::Task<ScanResult> scan();
     /// A scan within a second: accounts changed. Many requests make one scan.
@@ -54,7 +59,7 @@ public:
     /// {"mode", "last_scan": {…}, "breakers": […]}.
     QJsonObject status() const;
     const ScanResult &lastScan() const { return m_lastScan; }
-    QJsonArray openBreakers() const { return m_breakers.open(); }
+    QJsonArray openBreakers() const { return m_incidents.openBreakers(); }
 
 private:
     bool everyProviderObserves() const;
@@ -66,7 +71,7 @@ private:
 
     Ports m_ports;
     Providers &m_providers;
-    Breakers m_breakers;
+    Incidents m_incidents;
     RenewalFlow m_renewals;
     RemovalFlow m_removals;
     QTimer m_soon;

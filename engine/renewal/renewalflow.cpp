@@ -72,21 +72,23 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
                                                   Provider provider, bool force)
 {
     const core::Account account = row.account;
-    const Breakers::Ticket ticket = m_breakers.admit(account, force);
+    const QString metCode = heldFor(subscription);
+    const Breakers::Ticket ticket = co_await m_incidents.admit(account, metCode, force);
     if (!ticket.admitted) {
         const core::Subscription later = core::postponed(subscription, m_ports.clock.nowMs(), ticket.waitMs);
         const Result<core::Subscription> saved = co_await m_ports.store.save(later);
         co_return saved || saved.error().code == "conflict"_L1 ? queue::JobOutcome{} : release(saved.error());
     }
 
+    const qint64 begunMs = m_ports.clock.monotonicMs();
     const Attempted attempted = co_await attempt(m_ports, provider, Verb::Renew, account, subscription);
     const core::Outcome outcome = attempted.outcome;
+    measure(subscription, outcome, m_ports.clock.monotonicMs() - begunMs);
 
-    const Breakers::Changes changes = m_breakers.report(account, ticket, attempted);
-    publishBreaker(account, changes, outcome);
-    const auto stop = m_breakers.stopOf(account);
-    core::ApplyContext context{m_ports.clock.nowMs(), provider.windowMs, provider.lifetimeMs,
-                               provider.cursorKeys,   m_ports.random(),  stop ? stop->waitMs : 0};
+    const Incidents::Verdict verdict = co_await m_incidents.judge(row, metCode, ticket, attempted);
+    const core::ApplyContext context{m_ports.clock.nowMs(), provider.windowMs, provider.lifetimeMs,
+                                     provider.cursorKeys,   m_ports.random(),  verdict.waitMs,
+                                     verdict.hold};
     const Result<core::Applied> applied = co_await save(subscription, outcome, context);
     if (!applied)
         co_return queue::JobOutcome{queue::JobOutcome::Kind::Retry, -1, u"store"_s, applied.error().text};
@@ -98,9 +100,20 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
     }
     for (const core::Notice &notice : applied->notices)
         m_ports.publish(notice.type, notice.event);
-    if (outcome.kind == core::OutcomeKind::Revoked)
+    if (outcome.kind == core::OutcomeKind::Revoked && applied->accountState)
         co_return queue::JobOutcome{queue::JobOutcome::Kind::Dead, -1, toString(outcome.kind), outcome.text};
     co_return queue::JobOutcome{};
+}
+
+void RenewalFlow::measure(const core::Subscription &before, const core::Outcome &outcome, qint64 tookMs) const
+{
+    if (!m_ports.measure)
+        return;
+    AttemptMeasure measured{outcome.kind, outcome.code, tookMs};
+    const qint64 lagMs = m_ports.clock.nowMs() - before.nextTargetAt;
+    if (outcome.kind == core::OutcomeKind::Renewed && before.nextTargetAt > 0 && lagMs >= 0)
+        measured.lagMs = lagMs;
+    m_ports.measure(measured);
 }
 
 /// The provider has answered: whatever happens now, only the saving is repeated, never the call.
@@ -137,22 +150,6 @@ QCoro::Task<Result<>> RenewalFlow::changeState(core::Account account, core::Outc
     if (outcome.kind == core::OutcomeKind::Revoked)
         return m_ports.store.retire(account, outcome.code, nowMs);
     return m_ports.store.setState(account, state, outcome.code, nowMs);
-}
-
-void RenewalFlow::publishBreaker(const core::Account &account, Breakers::Changes changes,
-                                 const core::Outcome &outcome) const
-{
-    const QJsonObject whom{{u"project"_s, account.project}, {u"client"_s, account.client}};
-    if (changes.closed)
-        m_ports.publish(u"configuration.recovered"_s, whom);
-    if (!changes.opened)
-        return;
-    QJsonObject event = whom;
-    event.insert(u"scope"_s, toString(outcome.scope));
-    event.insert(u"code"_s, outcome.code);
-    event.insert(u"text"_s, outcome.text);
-    event.insert(u"remedy"_s, outcome.remedy);
-    m_ports.publish(u"alert.configuration"_s, event);
 }
 
 } // namespace tidekeeper::renewal

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/applyoutcome.h"
-#include "renewal/breakers.h"
+#include "renewal/incidents.h"
 #include "renewal/ports.h"
 #include "renewal/providers.h"
 
@@ -11,8 +11,8 @@ namespace tidekeeper::renewal {
 /// The work of one "renew" job, from the lease on the mailbox to the saved row. Main thread.
 class RenewalFlow {
 public:
-    RenewalFlow(Ports &ports, Providers &providers, Breakers &breakers)
-        : m_ports(ports), m_providers(providers), m_breakers(breakers)
+    RenewalFlow(Ports &ports, Providers &providers, Incidents &incidents)
+        : m_ports(ports), m_providers(providers), m_incidents(incidents)
     { }
 
     /// Payload: {"account", "subscription", "force"}. The job ends with every outcome: when it is tried again is the
@@ -22,15 +22,14 @@ public:
 private:
     QCoro::Task<queue::JobOutcome> renew(store::AccountRow row, core::Subscription subscription,
                                          Provider provider, bool force);
+    void measure(const core::Subscription &before, const core::Outcome &outcome, qint64 tookMs) const;
     QCoro::Task<Result<core::Applied>> save(core::Subscription subscription, core::Outcome outcome,
                                             core::ApplyContext context);
     QCoro::Task<Result<>> changeState(core::Account account, core::Outcome outcome, core::AccountState state);
-    void publishBreaker(const core::Account &account, Breakers::Changes changes,
-                        const core::Outcome &outcome) const;
 
     Ports &m_ports;
     Providers &m_providers;
-    Breakers &m_breakers;
+    Incidents &m_incidents;
 };
 
 } // namespace tidekeeper::renewal

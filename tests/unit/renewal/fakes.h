@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/planner.h"
+#include "fakeincidents.h"
 #include "renewal/renewalengine.h"
 #include "support/fakeclock.h"
 
@@ -220,6 +221,7 @@ public:
 struct World {
     tidekeeper::test::FakeClock clock;
     FakeStore store;
+    FakeIncidents incidents;
     FakeLeases leases;
     FakeLimiters limiters;
     FakeProvider provider;
@@ -231,6 +233,7 @@ struct World {
     QList<qint64> sleepsMs;
     QList<QJsonObject> verdicts; ///< as the limiter was told
     QStringList refunded;
+    QList<core::EndedAttempt> shared; ///< with other engines
     QStringList events;
     QHash<QString, QJsonObject> lastEvent;
     std::unique_ptr<RenewalEngine> engine;
@@ -250,6 +253,7 @@ struct World {
     Ports ports()
     {
         return {store,
+                incidents,
                 leases,
                 limiters,
                 clock,
@@ -263,6 +267,7 @@ struct World {
                 },
                 [this](const QString &, const QJsonObject &verdict) { verdicts.append(verdict); },
                 [this](const QString &, const QString &grantId) { refunded.append(grantId); },
+                [this](const core::EndedAttempt &attempt) { shared.append(attempt); },
                 [this](qint64 ms) { return sleep(ms); },
                 [] { return 0.5; }};
     }

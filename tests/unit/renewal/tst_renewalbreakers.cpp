@@ -75,8 +75,8 @@ void TestRenewalBreakers::wrongSecretMarksNobody()
     world().work();
     QCOMPARE(world().store.count(core::AccountState::Active), 201);
     QCOMPARE(world().rejectedTokens.size(), 1); // one call, then the breaker
-    QCOMPARE(world().events, QStringList{u"alert.configuration"_s});
-    QCOMPARE(world().lastEvent[u"alert.configuration"_s].value("remedy"_L1).toString(), u"Mend it."_s);
+    QCOMPARE(world().events, QStringList{u"project.breaker_open"_s});
+    QCOMPARE(world().lastEvent[u"project.breaker_open"_s].value("remedy"_L1).toString(), u"Mend it."_s);
     QCOMPARE(world().engine->openBreakers().size(), 1);
     for (const store::AccountRow &row : std::as_const(world().store.rows)) {
         QCOMPARE(row.subscriptions.first().attempts, 0);
@@ -89,7 +89,7 @@ void TestRenewalBreakers::wrongSecretMarksNobody()
         world().work();
     }
     QVERIFY(world().rejectedTokens.size() <= 12);
-    QCOMPARE(world().events.count(u"alert.configuration"_s), 1);
+    QCOMPARE(world().events.count(u"project.breaker_open"_s), 1);
     QCOMPARE(world().store.count(core::AccountState::Active), 201);
 }
 
@@ -104,7 +104,7 @@ void TestRenewalBreakers::probeClosesTheBreaker()
     world().renew(a);
     QCOMPARE(world().provider.renewed.size(), 1);
     QVERIFY(world().engine->openBreakers().isEmpty());
-    QVERIFY(world().events.contains(u"configuration.recovered"_s));
+    QVERIFY(world().events.contains(u"project.breaker_closed"_s));
 }
 
 void TestRenewalBreakers::mendedSecretRenewsAllAtTheFirstProbe()
@@ -135,7 +135,7 @@ void TestRenewalBreakers::mendedSecretRenewsAllAtTheFirstProbe()
     QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 10);
     QCOMPARE(world().provider.renewed.size(), 51);
     QVERIFY(world().engine->openBreakers().isEmpty());
-    QCOMPARE(world().events.count(u"configuration.recovered"_s), 1);
+    QCOMPARE(world().events.count(u"project.breaker_closed"_s), 1);
 }
 
 void TestRenewalBreakers::waitersLookAgainAfterTheProbe()
@@ -171,7 +171,7 @@ void TestRenewalBreakers::oneFaultMendedTheNextOneFound()
     world().events.clear();
     world().clock.advance(core::minuteMs);
     world().renew(a);
-    QCOMPARE(world().events, (QStringList{u"configuration.recovered"_s, u"alert.configuration"_s}));
+    QCOMPARE(world().events, (QStringList{u"project.breaker_closed"_s, u"project.breaker_open"_s}));
     const QJsonArray open = world().engine->openBreakers();
     QCOMPARE(open.size(), 1);
     QCOMPARE(open.first()["code"_L1].toString(), u"topic_not_found"_s);

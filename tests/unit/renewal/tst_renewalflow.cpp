@@ -142,7 +142,7 @@ void TestRenewalFlow::costThatNeverFitsIsConfiguration()
     never.cost = 100;
     world().limiters.next = {never};
     world().renew(a);
-    QCOMPARE(world().events, QStringList{u"alert.configuration"_s});
+    QCOMPARE(world().events, QStringList{u"project.breaker_open"_s});
     QCOMPARE(world().store.subscription(a).errorCode, u"cost_exceeds_capacity"_s);
 }
 
