@@ -3,6 +3,7 @@
 
 #include "core/nearestname.h"
 
+#include <QtCore/QJsonArray>
 #include <QtCore/QJsonObject>
 #include <QtCore/QRegularExpression>
 #include <QtCore/QUrl>
@@ -17,6 +18,7 @@ namespace tidekeeper::http {
 namespace {
 
 constexpr qsizetype mostTokenBytes = 4096;
+constexpr int mostLabels = 100;
 
 // 9999-12-31: anything later is a mistake of units.
 constexpr qint64 latestInstant = 253'402'300'799'999;
@@ -126,6 +128,53 @@ Result<QString> historyIdField(const QString &field, const QJsonValue &value)
     if (!fits || !digits.match(*text).hasMatch())
         return badField(field, u"must be a string of digits, an unsigned 64 bit number."_s);
     return text;
+}
+
+Result<QJsonValue> topicField(const QString &field, const QJsonValue &value)
+{
+    const Result<QString> text = textField(field, value, 512, Null::Empty);
+    if (!text)
+        return fail(text.error());
+    static const QRegularExpression name(u"^projects/[^/\\s]+/topics/[^/\\s]+$"_s);
+    if (text->isEmpty())
+        return QJsonValue(QJsonValue::Null);
+    if (!name.match(*text).hasMatch())
+        return badField(field, u"must be written \"projects/PROJECT/topics/TOPIC\"."_s);
+    return QJsonValue(*text);
+}
+
+Result<QJsonValue> labelIdsField(const QString &field, const QJsonValue &value)
+{
+    if (!value.isArray() && !value.isString() && !value.isNull())
+        return badField(field, u"must be an array of Gmail label ids, such as [\"INBOX\"], or null."_s);
+    QJsonArray given = value.toArray();
+    const QStringList words = value.toString().split(u',', Qt::SkipEmptyParts);
+    for (const QString &word : words)
+        given.append(word.trimmed());
+    if (given.size() > mostLabels)
+        return badField(field, u"has more than %1 labels."_s.arg(mostLabels));
+    QJsonArray ids;
+    for (const QJsonValue &id : std::as_const(given)) {
+        const Result<QString> text = textField(field, id, 256, Null::Refused);
+        if (!text)
+            return fail(text.error());
+        if (!ids.contains(*text))
+            ids.append(*text);
+    }
+    return ids.isEmpty() ? QJsonValue(QJsonValue::Null) : QJsonValue(ids);
+}
+
+Result<QJsonValue> labelBehaviorField(const QString &field, const QJsonValue &value)
+{
+    const Result<QString> text = textField(field, value, 16, Null::Empty);
+    if (!text)
+        return fail(text.error());
+    const QString behavior = text->toLower();
+    if (behavior.isEmpty())
+        return QJsonValue(QJsonValue::Null);
+    if (behavior != "include"_L1 && behavior != "exclude"_L1)
+        return badField(field, u"must be \"include\" or \"exclude\"."_s);
+    return QJsonValue(behavior);
 }
 
 Result<QString> languageField(const QString &field, const QJsonValue &value)

@@ -31,6 +31,16 @@ Result<qint64> instantField(const QString &field, const QJsonValue &value);
 /// A string of digits, an unsigned 64 bit number; null and "" give an empty string.
 Result<QString> historyIdField(const QString &field, const QJsonValue &value);
 
+/// "projects/PROJECT/topics/TOPIC"; null and "" give null: the project's topic.
+Result<QJsonValue> topicField(const QString &field, const QJsonValue &value);
+
+/// Gmail label ids: an array of strings or, as in a column of a table, one string with commas. Null and none at all
+/// give null: the whole mailbox.
+Result<QJsonValue> labelIdsField(const QString &field, const QJsonValue &value);
+
+/// "include" or "exclude"; null and "" give null.
+Result<QJsonValue> labelBehaviorField(const QString &field, const QJsonValue &value);
+
 /// A language tag such as "ko" or "pt-BR"; null and "" give an empty string.
 Result<QString> languageField(const QString &field, const QJsonValue &value);
 

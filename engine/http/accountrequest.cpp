@@ -23,7 +23,8 @@ const auto defaultName = "default"_L1;
 
 const QStringList writable{u"id"_s,         u"email"_s,         u"project"_s,
                            u"client"_s,     u"language"_s,      u"watch_expires_at"_s,
-                           u"history_id"_s, u"refresh_token"_s, u"grant"_s};
+                           u"history_id"_s, u"refresh_token"_s, u"grant"_s,
+                           u"topic"_s,      u"label_ids"_s,     u"label_filter_behavior"_s};
 
 const QStringList readOnly{u"state"_s,
                            u"state_reason"_s,
@@ -52,6 +53,26 @@ Result<> readInto(std::optional<T> &target, const QJsonObject &body, const QStri
         return fail(value.error());
     target = std::move(*value);
     return {};
+}
+
+// What every watch of the account asks for, as far as body says it.
+Result<QJsonObject> watchData(const QJsonObject &body)
+{
+    const std::pair<QString, Result<QJsonValue> (*)(const QString &, const QJsonValue &)> fields[]{
+        {u"topic"_s, topicField},
+        {u"label_ids"_s, labelIdsField},
+        {u"label_filter_behavior"_s, labelBehaviorField},
+    };
+    QJsonObject data;
+    for (const auto &[field, read] : fields) {
+        if (!body.contains(field))
+            continue;
+        const Result<QJsonValue> value = read(field, body[field]);
+        if (!value)
+            return fail(value.error());
+        data.insert(field, *value);
+    }
+    return data;
 }
 
 Result<QString> emailField(const QString &field, const QJsonValue &value)
@@ -139,6 +160,10 @@ Result<AccountChange> AccountRequestReader::read(const QString &id, const QJsonO
         if (!result)
             return fail(result.error());
     }
+    const Result<QJsonObject> data = watchData(body);
+    if (!data)
+        return fail(data.error());
+    change.watchData = *data;
     Result<GrantChange> grant = readGrant(id, body);
     if (!grant)
         return fail(grant.error());

@@ -123,6 +123,19 @@ void setHistoryId(core::Subscription &subscription, const QString &historyId)
         subscription.data.insert(historyIdKey, historyId);
 }
 
+/// True when a watch that is alive asks for something else than the next one will.
+bool setWatchData(core::Subscription &gmail, const QJsonObject &watchData)
+{
+    const QJsonObject before = gmail.data;
+    for (auto it = watchData.begin(); it != watchData.end(); ++it) {
+        if (it->isNull())
+            gmail.data.remove(it.key());
+        else
+            gmail.data.insert(it.key(), *it);
+    }
+    return gmail.data != before && gmail.lastSuccessAt > 0;
+}
+
 void applyToGmail(core::Subscription &gmail, const AccountChange &change, qint64 nowMs)
 {
     if (change.watchExpiresAt) {
@@ -134,6 +147,9 @@ void applyToGmail(core::Subscription &gmail, const AccountChange &change, qint64
     }
     if (change.historyId)
         setHistoryId(gmail, *change.historyId);
+    // Only a new watch carries a new filter or topic. A back-off stays: it may be a rate answer's.
+    if (setWatchData(gmail, change.watchData))
+        gmail.nextTargetAt = std::min(gmail.nextTargetAt, nowMs);
 }
 
 bool sameSubscription(const core::Subscription &a, const core::Subscription &b)

@@ -37,6 +37,8 @@ struct AccountChange {
     std::optional<QString> stateReason;
     std::optional<qint64> watchExpiresAt;
     std::optional<QString> historyId; ///< empty = forget it
+    QJsonObject
+        watchData; ///< what every watch is to ask for: topic, label_ids, label_filter_behavior; null = forget it
     GrantChange grant;
 };
 

@@ -19,6 +19,8 @@ private Q_SLOTS:
     void refusedFields();
     void acceptedValues_data();
     void acceptedValues();
+    void watchData_data();
+    void watchData();
     void refusedBodies_data();
     void refusedBodies();
     void importStoresTheGoodLines();
@@ -62,6 +64,17 @@ void AccountsInputTest::refusedFields_data()
     bad(R"("history_id":"-1")", "history_id");
     bad(R"("history_id":"7.5")", "history_id");
     bad(R"("history_id":"18446744073709551616")", "history_id");
+    bad(R"("topic":7)", "topic");
+    bad(R"("topic":"gmail")", "topic");
+    bad(R"("topic":"projects/p/topics/")", "topic");
+    bad(R"("topic":"projects/p/topics/a b")", "topic");
+    bad(R"("label_ids":7)", "label_ids");
+    bad(R"("label_ids":{})", "label_ids");
+    bad(R"("label_ids":[7])", "label_ids");
+    bad(R"("label_ids":[""])", "label_ids");
+    bad(R"("label_filter_behavior":7)", "label_filter_behavior");
+    bad(R"("label_filter_behavior":"only")", "label_filter_behavior");
+    bad(R"("labelFilterAction":"include")", "labelFilterAction");
     bad(R"("refresh_token":7)", "refresh_token");
     bad(R"("refresh_token":"")", "refresh_token");
     bad(R"("refresh_token":"a b")", "refresh_token");
@@ -157,6 +170,43 @@ void AccountsInputTest::acceptedValues()
     const Answer answer = engine.call(Method::Put, u"/a1"_s, R"({"email":"kim@example.com",)" + member + '}');
     QVERIFY2(answer.status == 201, answer.body.constData());
     QCOMPARE(answer.json[field], shown);
+}
+
+void AccountsInputTest::watchData_data()
+{
+    QTest::addColumn<QByteArray>("members");
+    QTest::addColumn<QJsonObject>("data");
+    const auto row = [](const char *members, const QJsonObject &data) {
+        QTest::newRow(members) << QByteArray(members) << data;
+    };
+    const QJsonArray two{u"INBOX"_s, u"Label_7"_s};
+    row(R"("topic":"projects/p/topics/t")", {{u"topic"_s, u"projects/p/topics/t"_s}});
+    row(R"("topic":null)", {});
+    row(R"("topic":"")", {});
+    row(R"("label_ids":["INBOX","Label_7","INBOX"])", {{u"label_ids"_s, two}});
+    row(R"("label_ids":"INBOX, Label_7,")", {{u"label_ids"_s, two}});
+    row(R"("label_ids":[])", {});
+    row(R"("label_ids":"")", {});
+    row(R"("label_filter_behavior":"EXCLUDE")", {{u"label_filter_behavior"_s, u"exclude"_s}});
+    row(R"("label_filter_behavior":null)", {});
+}
+
+/// By PUT and by a line of an import alike, and kept by a PATCH that does not speak of it.
+void AccountsInputTest::watchData()
+{
+    QFETCH(QByteArray, members);
+    const auto dataOf = [](const Answer &answer) {
+        return answer.json[u"subscriptions"_s].toArray().at(0).toObject()[u"data"_s].toObject();
+    };
+    AccountsFixture engine;
+    const Answer put = engine.call(Method::Put, u"/a1"_s, R"({"email":"kim@example.com",)" + members + '}');
+    QVERIFY2(put.status == 201, put.body.constData());
+    QTEST(dataOf(put), "data");
+    const Answer imported =
+        engine.call(Method::Post, u"/import"_s, R"({"id":"a2","email":"lee@example.com",)" + members + "}\n");
+    QCOMPARE(imported.json[u"created"_s].toInt(), 1);
+    QTEST(dataOf(engine.call(Method::Get, u"/a2"_s)), "data");
+    QTEST(dataOf(engine.call(Method::Patch, u"/a1"_s, R"({"language":"ko"})")), "data");
 }
 
 void AccountsInputTest::refusedBodies_data()

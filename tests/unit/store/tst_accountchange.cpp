@@ -2,6 +2,7 @@
 #include "core/planner.h"
 #include "store/accountchange.h"
 
+#include <QtCore/QJsonArray>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -81,6 +82,8 @@ private Q_SLOTS:
     void otherProjectForgetsTheWatchButNotTheCursor();
     void givenExpiryIsPlannedAnew();
     void historyIdIsKeptSetOrForgotten();
+    void labelFilterIsKeptSetOrForgotten();
+    void anotherFilterMakesALiveWatchDue();
     void stateChanges_data();
     void stateChanges();
     void putCallsBackALeavingAccount();
@@ -269,6 +272,38 @@ void AccountChangeTest::historyIdIsKeptSetOrForgotten()
     change.historyId = QString();
     QVERIFY(!gmail(*store::put(established(), change, now)).data.contains(u"history_id"_s));
     QCOMPARE(gmail(*store::put(established(), {}, now)).data.value(u"history_id"_s).toString(), u"100"_s);
+}
+
+// googleapis/google-api-nodejs-client#2301: what a watch is told to filter must be what its owner asked for.
+void AccountChangeTest::labelFilterIsKeptSetOrForgotten()
+{
+    AccountChange change;
+    change.watchData = {{u"label_ids"_s, QJsonArray{u"INBOX"_s}}, {u"label_filter_behavior"_s, u"include"_s}};
+    AccountRow row = store::put(established(), change, now)->row;
+    QJsonObject expected = gmail(*store::put(established(), {}, now)).data;
+    expected.insert(u"label_ids"_s, QJsonArray{u"INBOX"_s});
+    expected.insert(u"label_filter_behavior"_s, u"include"_s);
+    QCOMPARE(row.subscriptions[0].data, expected);
+    QCOMPARE(gmail(*store::put(row, {}, now)).data, expected);
+    QVERIFY(!store::put(row, change, now)->subscriptions);
+    change.watchData = {{u"label_ids"_s, QJsonValue::Null}, {u"label_filter_behavior"_s, QJsonValue::Null}};
+    QCOMPARE(gmail(*store::put(row, change, now)).data, gmail(*store::put(established(), {}, now)).data);
+}
+
+void AccountChangeTest::anotherFilterMakesALiveWatchDue()
+{
+    AccountChange change;
+    change.watchData = {{u"label_ids"_s, QJsonArray{u"INBOX"_s}}};
+    const core::Subscription after = gmail(*store::put(established(), change, now));
+    QCOMPARE(after.nextTargetAt, now);
+    QCOMPARE(after.nextAttemptAt, gmail(*store::put(established(), {}, now)).nextAttemptAt);
+
+    // A new account is imported with the filter that its watch has already: its first target is spread as ever.
+    change.watchExpiresAt = now + 5 * core::dayMs;
+    AccountChange plain;
+    plain.watchExpiresAt = change.watchExpiresAt;
+    QCOMPARE(gmail(*store::created(u"a1"_s, change, now)).nextTargetAt,
+             gmail(*store::created(u"a1"_s, plain, now)).nextTargetAt);
 }
 
 void AccountChangeTest::stateChanges_data()
