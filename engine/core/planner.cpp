@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+using namespace Qt::StringLiterals;
+
 namespace tidekeeper::core {
 
 namespace {
@@ -59,6 +61,16 @@ qint64 firstTarget(const QString &account, qint64 expiresAt, qint64 nowMs)
         return nowMs;
     const qint64 spare = std::max<qint64>(0, expiresAt - nowMs - dayMs);
     return nowMs + static_cast<qint64>(spreadOf(account) * static_cast<double>(std::min(dayMs, spare)));
+}
+
+qint64 pulledTarget(const QString &account, qint64 nowMs, qint64 spreadMs)
+{
+    return nowMs + static_cast<qint64>(spreadOf(account) * static_cast<double>(spreadMs));
+}
+
+bool isInShare(const QString &account, double share)
+{
+    return spreadOf(u"share/"_s + account) < share;
 }
 
 qint64 dueAt(qint64 expiresAt, qint64 nextTargetAt, qint64 nextAttemptAt)

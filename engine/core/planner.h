@@ -37,6 +37,13 @@ qint64 nextTarget(const PlanInput &input);
 /// than a day left, now otherwise.
 qint64 firstTarget(const QString &account, qint64 expiresAt, qint64 nowMs);
 
+/// The target of one that is pulled forward out of turn: a moment of its own within spreadMs from now.
+qint64 pulledTarget(const QString &account, qint64 nowMs, qint64 spreadMs);
+
+/// Whether this account belongs to the first `share` (0 … 1) of all. Stable: who belongs to a share belongs to every
+/// larger one; and apart from the spread of targets, so that a share's work is spread as everybody's.
+bool isInShare(const QString &account, double share);
+
 /// When the scan shall take it: the later of target and next attempt; an unknown expiry only waits for the attempt.
 qint64 dueAt(qint64 expiresAt, qint64 nextTargetAt, qint64 nextAttemptAt);
 

@@ -121,6 +121,20 @@ Result<> purgeLeaving(QSqlDatabase &db, const QString &id)
     const Result<qint64> removed = change(db, u"DELETE FROM accounts WHERE id = ? AND state = ?"_s,
                                           {id, core::toString(core::AccountState::Leaving)});
     if (!removed)
+Result<int> patchRows(QSqlDatabase &db, const QStringList &ids, const AccountChange &change, qint64 nowMs)
+{
+    AccountWriter writer(db);
+    int patched = 0;
+    for (const QString &id : ids) {
+        const Result<AccountRow> row = writer.patch(id, change, nowMs);
+        if (row)
+            ++patched;
+        else if (row.error().code != "not_found"_L1 && row.error().code != "conflict"_L1)
+            return fail(row.error());
+    }
+    return patched;
+}
+
         return fail(removed.error());
     if (*removed > 0)
         return {};
@@ -179,6 +193,12 @@ AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs
 QCoro::Task<Result<>> AccountStore::purge(QString id)
 {
     return m_database.transaction([id](QSqlDatabase &db) { return purgeLeaving(db, id); });
+}
+
+QCoro::Task<Result<int>> AccountStore::patchAll(QStringList ids, AccountChange change, qint64 nowMs)
+{
+    return m_database.transaction(
+        [ids, change, nowMs](QSqlDatabase &db) { return patchRows(db, ids, change, nowMs); });
 }
 
 QCoro::Task<Result<QList<DueRow>>> AccountStore::due(qint64 nowMs, int limit)

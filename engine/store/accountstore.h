@@ -58,6 +58,8 @@ public:
     /// is leaving comes back.
     QCoro::Task<Result<PutResult>> put(QString id, AccountChange change, qint64 nowMs);
     QCoro::Task<Result<AccountRow>> patch(QString id, AccountChange change, qint64 nowMs);
+    /// patch() for each in one transaction, as far as it is there and may; how many changed.
+    QCoro::Task<Result<int>> patchAll(QStringList ids, AccountChange change, qint64 nowMs);
     /// As put(), in this order and in one transaction. A row that is refused (invalid_request) leaves nothing and does
     /// not stop the others; on any other failure none is stored.
     QCoro::Task<Result<QList<Result<PutResult>>>> putAll(QList<std::pair<QString, AccountChange>> rows,

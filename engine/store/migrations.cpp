@@ -24,6 +24,7 @@ namespace {
 //   pushes                       the newest proof that a watch delivers
 //   coverage                     account-time of each hour (epoch hours), how much of it had no live watch, and up to
 //                                which instant it is counted
+//   pace                         one row: how much of a backlog may be begun, and what was pulled forward
 //   lapses                       the newest lapse of an account that was told, by the expiry that passed
 QStringList version1()
 {
@@ -93,6 +94,8 @@ QStringList version2()
 
         u"CREATE TABLE coverage (hour BIGINT PRIMARY KEY, active_ms BIGINT NOT NULL,"
         " lapsed_ms BIGINT NOT NULL, sampled_to BIGINT NOT NULL)"_s,
+        u"CREATE TABLE pace (id INTEGER PRIMARY KEY, level_milli BIGINT NOT NULL, level_at BIGINT NOT NULL,"
+        " pulled_milli_per_hour BIGINT NOT NULL, pulled_until BIGINT NOT NULL)"_s,
         u"CREATE TABLE lapses (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
         " expires_at BIGINT NOT NULL, noticed_at BIGINT NOT NULL)"_s,
     };
