@@ -9,7 +9,8 @@ namespace tidekeeper::core {
 
 namespace {
 
-constexpr double timesTheMean = 2;
+// So that an hour stays within twice the mean together with what was saved up, probes and second tries.
+constexpr double timesTheMean = 1.8;
 constexpr double leastPerMinute = 1;
 constexpr qint64 leastAtOnce = 20;
 constexpr qint64 savedUpMs =

@@ -13,7 +13,7 @@ struct Pace {
     double milliPerMs = 0;
 };
 
-/// Twice the daily mean of so many subscriptions, each renewed once in cycleMs; a few at once and one a minute at
+/// Just below twice the daily mean of so many subscriptions, each renewed once in cycleMs; a few at once and one a minute at
 /// least, so that a small installation does not wait.
 Pace backlogPace(qint64 subscriptions, qint64 cycleMs);
 

@@ -13,8 +13,8 @@ class TestPacing : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void aBacklogIsWorkedAtTwiceTheMean_data();
-    void aBacklogIsWorkedAtTwiceTheMean();
+    void aBacklogIsWorkedWithinTwiceTheMean_data();
+    void aBacklogIsWorkedWithinTwiceTheMean();
     void theUsualWorkNeverWaits();
     void aSmallInstallationDoesNotWait();
     void aLongRestDoesNotSaveUpAFlood();
@@ -38,7 +38,7 @@ qint64 takenIn(qint64 durationMs, const Pace &pace)
 
 } // namespace
 
-void TestPacing::aBacklogIsWorkedAtTwiceTheMean_data()
+void TestPacing::aBacklogIsWorkedWithinTwiceTheMean_data()
 {
     QTest::addColumn<qint64>("subscriptions");
     QTest::addColumn<qint64>("cycleMs");
@@ -47,14 +47,17 @@ void TestPacing::aBacklogIsWorkedAtTwiceTheMean_data()
     QTest::newRow("100,000, renewed each six days") << 100'000LL << 6 * dayMs;
 }
 
-void TestPacing::aBacklogIsWorkedAtTwiceTheMean()
+void TestPacing::aBacklogIsWorkedWithinTwiceTheMean()
 {
     QFETCH(qint64, subscriptions);
     QFETCH(qint64, cycleMs);
     const double meanHour = static_cast<double>(subscriptions) * hourMs / static_cast<double>(cycleMs);
-    const auto taken = static_cast<double>(takenIn(10 * hourMs, backlogPace(subscriptions, cycleMs)));
-    QVERIFY2(taken <= 10 * 2 * meanHour * 1.01 + 20, qPrintable(QString::number(taken)));
-    QVERIFY2(taken >= 10 * 2 * meanHour * 0.99, qPrintable(QString::number(taken)));
+    const Pace pace = backlogPace(subscriptions, cycleMs);
+    // The first hour too, which finds everything saved up.
+    const auto firstHour = static_cast<double>(takenIn(hourMs, pace));
+    QVERIFY2(firstHour <= 2 * meanHour, qPrintable(QString::number(firstHour)));
+    const auto taken = static_cast<double>(takenIn(10 * hourMs, pace));
+    QVERIFY2(taken >= 10 * 1.75 * meanHour, qPrintable(QString::number(taken)));
 }
 
 void TestPacing::theUsualWorkNeverWaits()
