@@ -2,6 +2,7 @@
 #include "app/engine.h"
 
 #include "app/api.h"
+#include "app/statefiles.h"
 #include "app/work.h"
 #include "core/planner.h"
 #include "log/log.h"
@@ -23,17 +24,6 @@ constexpr qint64 timelineKeptMs = 90 * core::dayMs;
 constexpr qint64 retiredGrantKeptMs = 72 * core::hourMs;
 
 const QString endpointFile = u"endpoint"_s; // where the command line finds this engine
-
-QString databaseUrl(const config::Config &config, const StateDir &state)
-{
-    return config.database.url.isEmpty() ? u"sqlite:"_s + state.file(u"tidekeeper.db"_s)
-                                         : config.database.url;
-}
-
-QString sealingKeyFile(const config::Config &config, const StateDir &state)
-{
-    return config.sealingKeyFile.isEmpty() ? state.file(u"sealing.key"_s) : config.sealingKeyFile;
-}
 
 Error stopping()
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/engine.h"
 #include "app/exitcode.h"
+#include "app/reseal.h"
 #include "app/servicemanager.h"
 #include "app/signals.h"
 #include "log/log.h"
@@ -36,6 +37,7 @@ struct Options {
     QString stateDir;
     QString listen;
     QStringList pluginPath;
+    QString resealWith;
 };
 
 Options readOptions(const QCoreApplication &application)
@@ -49,7 +51,12 @@ Options readOptions(const QCoreApplication &application)
          {u"state-dir"_s, u"Where database, keys, tokens and the private Redis are kept."_s, u"DIR"_s,
           app::StateDir::defaultPath()},
          {u"listen"_s, u"Address of the API, over http.listen; port 0 picks a free one."_s, u"HOST:PORT"_s},
-         {u"plugin-path"_s, u"Another folder with plugins, searched first; may be repeated."_s, u"DIR"_s}});
+         {u"plugin-path"_s, u"Another folder with plugins, searched first; may be repeated."_s, u"DIR"_s},
+         {u"reseal-with"_s,
+          u"Does not serve: seals every stored secret anew with the key in FILE (made when it does not "
+          u"exist) and "
+          "ends. Stop all engines of the database first. Cut short, the same command goes on."_s,
+          u"FILE"_s}});
     const bool understood = parser.parse(application.arguments());
     if (parser.isSet(u"help"_s))
         parser.showHelp(int(ExitCode::Ok));
@@ -66,7 +73,7 @@ Options readOptions(const QCoreApplication &application)
         std::exit(int(ExitCode::Usage));
     }
     return {parser.value(u"config"_s), parser.value(u"state-dir"_s), parser.value(u"listen"_s),
-            parser.values(u"plugin-path"_s)};
+            parser.values(u"plugin-path"_s), parser.value(u"reseal-with"_s)};
 }
 
 Result<config::Config> loadConfig(const Options &options)
@@ -105,6 +112,12 @@ QCoro::Task<> run(Engine &engine, app::ServiceManager &service)
     service.ready(u"Listening on "_s + engine.url());
 }
 
+QCoro::Task<> reseal(QString keyFile, config::Config config, const app::StateDir &state)
+{
+    const Result<> done = co_await app::resealWith(std::move(keyFile), std::move(config), state);
+    QCoreApplication::exit(done ? int(ExitCode::Ok) : complain(done.error()));
+}
+
 QCoro::Task<> stop(Engine &engine, app::ServiceManager &service)
 {
     service.stopping();
@@ -132,11 +145,16 @@ int main(int argc, char *argv[])
         return complain(config.error());
     log::setUp(log::levelFrom(config->log.level),
                config->log.format == "json"_L1 ? log::Format::Json : log::Format::Text);
-    app::Signals signals;
-    app::ServiceManager service;
     Result<app::StateDir> state = app::StateDir::open(options.stateDir);
     if (!state)
         return complain(state.error());
+    if (!options.resealWith.isEmpty()) {
+        QMetaObject::invokeMethod(
+            &application, [&] { reseal(options.resealWith, *config, *state); }, Qt::QueuedConnection);
+        return QCoreApplication::exec();
+    }
+    app::Signals signals;
+    app::ServiceManager service;
 
     Engine engine(*config, *std::move(state));
     QObject::connect(&signals, &app::Signals::stopRequested, &engine, [&] { stop(engine, service); });

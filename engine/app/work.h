@@ -51,8 +51,10 @@ struct Work {
 
     net::HttpClient http;
     net::HttpService httpService;
+    queue::Leases leases;
     oauth::TokenEndpoint tokenEndpoint;
     oauth::SealedGrants sealedGrants;
+    oauth::SharedTokens sharedTokens;
     oauth::AccessTokens accessTokens;
     oauth::TokenService tokenService;
 
@@ -64,7 +66,6 @@ struct Work {
     limits::AccountOverrides overrides;
     settings::LimiterSettings limiterSettings;
 
-    queue::Leases leases;
     std::unique_ptr<queue::ReplicatedCalls> replicated; ///< null with queue.durability = "local"
     queue::JobQueue jobs; ///< the engine's own
     queue::JobQueue pluginQueue; ///< what plugins enqueue and schedule: none of it holds up a renewal

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oauth/sealing.h"
 
+#include "oauth/sealingidentity.h"
 #include "oauth/sealingkey.h"
-#include "store/settingsstore.h"
 
 #include <QtCore/QFileInfo>
 
@@ -23,9 +23,6 @@ constexpr char formatVersion = 1;
 constexpr int nonceBytes = 12;
 constexpr int tagBytes = 16;
 constexpr int headBytes = 1 + nonceBytes;
-
-const QString keySetting = u"sealing.key"_s;
-const QString fingerprintField = u"fingerprint"_s;
 
 struct FreeContext {
     void operator()(EVP_CIPHER_CTX *context) const { EVP_CIPHER_CTX_free(context); }
@@ -100,9 +97,9 @@ Result<QByteArray> Sealing::unseal(const QByteArray &sealed, const QString &keyI
 {
     if (keyId != this->keyId()) {
         return fail(u"sealing_key_unknown"_s,
-                    u"A stored secret was sealed with the key %1, this engine has %2. Start it with the key "
-                    u"file that "
-                    u"belongs to this database."_s.arg(keyId, this->keyId()));
+                    u"A stored secret was sealed with the key %1, this engine has %2. Set sealing_key_file "
+                    u"to the key "
+                    u"file that belongs to this database."_s.arg(keyId, this->keyId()));
     }
     const qsizetype size = sealed.size() - headBytes - tagBytes;
     if (size < 0 || sealed[0] != formatVersion)
@@ -144,33 +141,68 @@ void cleanse(QByteArray &secret)
     secret.clear();
 }
 
+namespace {
+
+tl::unexpected<Error> wrongKey(const QString &expectedKeyId, const QString &keyFile, const QString &keyId)
+{
+    return fail(
+        u"sealing_key_mismatch"_s,
+        u"The grants in this database were sealed with another key (%1) than that of %2 (%3). Set "
+        "sealing_key_file to the key file that belongs to this database: all engines of one database use "
+        "the same key."_s.arg(expectedKeyId, keyFile, keyId),
+        {{u"expected_key_id"_s, expectedKeyId}, {u"key_id"_s, keyId}});
+}
+
+tl::unexpected<Error> lostKey(const QString &expectedKeyId, const QString &keyFile)
+{
+    return fail(
+        u"sealing_key_missing"_s,
+        u"The sealing key file %1 does not exist, and this database has been used with the key %2. Set "
+        "sealing_key_file to a copy of that key's file: all engines of one database use the same key."_s.arg(
+            keyFile, expectedKeyId));
+}
+
+tl::unexpected<Error> unfinishedChange(const SealingIdentity &identity)
+{
+    return fail(
+        u"sealing_change_unfinished"_s,
+        u"The change of the sealing key from %1 to %2 was cut short. Run it again, it goes on where it "
+        "stopped: tidekeeperd --reseal-with FILE, with sealing_key_file still naming the old key."_s.arg(
+            identity.fingerprint.left(16), identity.next.left(16)));
+}
+
+} // namespace
+
 QCoro::Task<Result<std::shared_ptr<const Sealing>>>
 Sealing::open(QString keyFile, store::SettingsStore &settings, qint64 nowMs)
 {
-    auto known = co_await settings.all(keySetting);
-    if (!known)
-        co_return fail(known.error());
-    const QString expected = known->value(keySetting)[fingerprintField].toString();
+    Result<SealingIdentity> identity = co_await readSealingIdentity(settings);
+    if (!identity)
+        co_return fail(identity.error());
+    const bool isKnown = !identity->fingerprint.isEmpty();
+    if (!identity->next.isEmpty())
+        co_return unfinishedChange(*identity);
     // A lost key is not replaced in silence: the tokens of this database would be lost with it.
-    const bool firstStart = expected.isEmpty() && !QFileInfo::exists(keyFile);
-    Result<QByteArray> key = firstStart ? makeSealingKey(keyFile) : readSealingKey(keyFile);
+    const bool isThere = QFileInfo::exists(keyFile);
+    if (isKnown && !isThere)
+        co_return lostKey(identity->fingerprint.left(16), keyFile);
+    Result<QByteArray> key = isThere ? readSealingKey(keyFile) : makeSealingKey(keyFile);
     if (!key)
         co_return fail(key.error());
     auto sealing = std::make_shared<const Sealing>(*key);
     cleanse(*key);
-    if (expected.isEmpty()) {
-        const QJsonObject identity{{fingerprintField, sealing->fingerprint()}};
-        auto saved = co_await settings.set(keySetting, identity, u"engine"_s, nowMs);
-        if (!saved)
+    if (!isKnown) {
+        const SealingIdentity own{sealing->fingerprint(), {}};
+        const Result<> saved = co_await replaceSealingIdentity(settings, *identity, own, nowMs);
+        if (!saved && saved.error().code != "setting_changed"_L1)
             co_return fail(saved.error());
-    } else if (expected != sealing->fingerprint()) {
-        co_return fail(
-            u"sealing_key_mismatch"_s,
-            u"The grants in this database were sealed with another key (%1) than that of %2 (%3). Start the "
-            u"engine with the key file that belongs to this database."_s.arg(expected.left(16), keyFile,
-                                                                             sealing->keyId()),
-            {{u"expected_key_id"_s, expected.left(16)}, {u"key_id"_s, sealing->keyId()}});
+        // Two engines at their first start: the database belongs to the key of the quicker one.
+        identity = co_await readSealingIdentity(settings);
+        if (!identity)
+            co_return fail(identity.error());
     }
+    if (identity->fingerprint != sealing->fingerprint())
+        co_return wrongKey(identity->fingerprint.left(16), keyFile, sealing->keyId());
     co_return sealing;
 }
 

@@ -24,7 +24,7 @@ public:
 
     /// The key of this engine: read from keyFile (64 hexadecimal digits, mode 0600), made there at the first start.
     /// What was sealed in this database before must have been sealed with it. Failures: sealing_key_mismatch,
-    /// sealing_key_missing (lost), sealing_key_invalid, sealing_key_exposed (others may read the file),
+    /// sealing_key_missing (lost), sealing_change_unfinished (see KeyChange), sealing_key_invalid, sealing_key_exposed (others may read the file),
     /// sealing_key_unwritable, database_unavailable; each with its remedy.
     static QCoro::Task<Result<std::shared_ptr<const Sealing>>>
     open(QString keyFile, store::SettingsStore &settings, qint64 nowMs);

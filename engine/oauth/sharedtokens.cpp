@@ -15,8 +15,8 @@ namespace tidekeeper::oauth {
 
 namespace {
 
-// A token request ends after 10 s. Under one lease there may be two, each after a turn of up to 10 s: renewed on the
-// way, so that the lease of an engine that died still ends soon.
+// Longer than TokenEndpoint::deadlineMs. Under one lease there may be two, each after a turn of up to 10 s: it is renewed
+// on the way, and the lease of an engine that died still ends soon.
 constexpr qint64 leaseMs = 15'000;
 constexpr int renewEveryMs = 4'000;
 // Longer than the lease: when its holder died, the others lose time but no attempt.

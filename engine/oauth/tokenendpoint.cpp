@@ -13,8 +13,6 @@ namespace tidekeeper::oauth {
 
 namespace {
 
-constexpr int deadlineMs = 10'000;
-
 QByteArray form(std::initializer_list<std::pair<const char *, QString>> fields)
 {
     // Every reserved character is escaped: tokens contain "/" and "+", and QUrlQuery would leave the latter alone.
@@ -36,8 +34,8 @@ QUrl tokenUrl(QString base)
 
 } // namespace
 
-TokenEndpoint::TokenEndpoint(net::HttpClient &http, const QString &oauthUrl)
-    : m_http(http), m_tokenUrl(tokenUrl(oauthUrl))
+TokenEndpoint::TokenEndpoint(net::HttpClient &http, const QString &oauthUrl, int requestDeadlineMs)
+    : m_http(http), m_tokenUrl(tokenUrl(oauthUrl)), m_deadlineMs(requestDeadlineMs)
 { }
 
 QCoro::Task<GrantResult> TokenEndpoint::refresh(ClientSecret client, QString refreshToken)
@@ -71,7 +69,7 @@ QCoro::Task<GrantResult> TokenEndpoint::post(QUrl url, QByteArray contentType, Q
     net::HttpRequest request{"POST", std::move(url)};
     request.headers = {{"Content-Type", contentType}, {"Accept", "application/json"}};
     request.body = std::move(body);
-    request.deadlineMs = deadlineMs;
+    request.deadlineMs = m_deadlineMs;
     const Result<net::HttpResponse> response = co_await m_http.send(std::move(request));
     core::TokenAnswer answer;
     if (response) {

@@ -19,8 +19,10 @@ struct ClientSecret {
 /// The three ways to ask for an access token; one request each, no retry. Main thread.
 class TokenEndpoint {
 public:
+    static constexpr int deadlineMs = 10'000; ///< of a request with its whole answer
+
     /// oauthUrl: the base to which /token is appended.
-    TokenEndpoint(net::HttpClient &http, const QString &oauthUrl);
+    TokenEndpoint(net::HttpClient &http, const QString &oauthUrl, int requestDeadlineMs = deadlineMs);
 
     QCoro::Task<GrantResult> refresh(ClientSecret client, QString refreshToken);
     QCoro::Task<GrantResult> exchangeAssertion(QByteArray assertion);
@@ -32,6 +34,7 @@ private:
 
     net::HttpClient &m_http;
     QUrl m_tokenUrl;
+    int m_deadlineMs;
 };
 
 } // namespace tidekeeper::oauth
