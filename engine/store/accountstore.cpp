@@ -116,11 +116,6 @@ Result<QList<Result<PutResult>>> putRows(QSqlDatabase &db,
     return results;
 }
 
-Result<> purgeLeaving(QSqlDatabase &db, const QString &id)
-{
-    const Result<qint64> removed = change(db, u"DELETE FROM accounts WHERE id = ? AND state = ?"_s,
-                                          {id, core::toString(core::AccountState::Leaving)});
-    if (!removed)
 Result<int> patchRows(QSqlDatabase &db, const QStringList &ids, const AccountChange &change, qint64 nowMs)
 {
     AccountWriter writer(db);
@@ -135,6 +130,11 @@ Result<int> patchRows(QSqlDatabase &db, const QStringList &ids, const AccountCha
     return patched;
 }
 
+Result<> purgeLeaving(QSqlDatabase &db, const QString &id)
+{
+    const Result<qint64> removed = change(db, u"DELETE FROM accounts WHERE id = ? AND state = ?"_s,
+                                          {id, core::toString(core::AccountState::Leaving)});
+    if (!removed)
         return fail(removed.error());
     if (*removed > 0)
         return {};
