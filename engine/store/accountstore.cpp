@@ -6,6 +6,7 @@
 #include "store/dialect.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace Qt::StringLiterals;
 
@@ -104,14 +105,18 @@ Result<> saveState(QSqlDatabase &db, const core::Account &wanted, qint64 nowMs)
 Result<QList<Result<PutResult>>> putRows(QSqlDatabase &db,
                                          const QList<std::pair<QString, AccountChange>> &rows, qint64 nowMs)
 {
+    // In the order of ids, so that imports of the same accounts side by side wait for each other, not in a circle;
+    // rows with the same id in the order given.
+    QList<qsizetype> order(rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](qsizetype a, qsizetype b) { return rows[a].first < rows[b].first; });
     AccountWriter writer(db);
-    QList<Result<PutResult>> results;
-    results.reserve(rows.size());
-    for (const auto &[id, change] : rows) {
-        Result<PutResult> result = writer.put(id, change, nowMs);
-        if (!result && result.error().code != "invalid_request"_L1)
-            return fail(result.error());
-        results.append(std::move(result));
+    QList<Result<PutResult>> results(rows.size());
+    for (const qsizetype i : order) {
+        results[i] = writer.put(rows[i].first, rows[i].second, nowMs);
+        if (!results[i] && results[i].error().code != "invalid_request"_L1)
+            return fail(results[i].error());
     }
     return results;
 }
@@ -190,15 +195,15 @@ AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs
     return m_database.transaction([rows, nowMs](QSqlDatabase &db) { return putRows(db, rows, nowMs); });
 }
 
-QCoro::Task<Result<>> AccountStore::purge(QString id)
-{
-    return m_database.transaction([id](QSqlDatabase &db) { return purgeLeaving(db, id); });
-}
-
 QCoro::Task<Result<int>> AccountStore::patchAll(QStringList ids, AccountChange change, qint64 nowMs)
 {
     return m_database.transaction(
         [ids, change, nowMs](QSqlDatabase &db) { return patchRows(db, ids, change, nowMs); });
+}
+
+QCoro::Task<Result<>> AccountStore::purge(QString id)
+{
+    return m_database.transaction([id](QSqlDatabase &db) { return purgeLeaving(db, id); });
 }
 
 QCoro::Task<Result<QList<DueRow>>> AccountStore::due(qint64 nowMs, int limit)

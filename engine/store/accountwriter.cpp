@@ -12,6 +12,8 @@ namespace tidekeeper::store {
 
 namespace {
 
+const QString createdMeanwhile = u"created_meanwhile"_s; // never leaves this file
+
 constexpr auto insertAccountSql =
     "INSERT INTO accounts (email, project, client, language, state, state_reason, grant_kind, grant_data,"
     " nearest_expires_at, updated_at, id, created_at, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
@@ -99,8 +101,24 @@ Result<PutResult> AccountWriter::put(const QString &id, const AccountChange &cha
     if (!changed)
         return fail(changed.error());
     if (Result<> saved = save(*changed, isNew, change.grant, nowMs); !saved)
-        return fail(saved.error());
+        return saved.error().code == createdMeanwhile ? putOnto(id, change, nowMs) : fail(saved.error());
     return PutResult{isNew, changed->account || changed->subscriptions || changed->grant, changed->row};
+}
+
+// Another engine created the account between our look and our insert, and has committed it: theirs came first.
+Result<PutResult> AccountWriter::putOnto(const QString &id, const AccountChange &change, qint64 nowMs)
+{
+    const Result<std::optional<AccountRow>> before = load(id);
+    if (!before)
+        return fail(before.error());
+    if (!before->has_value())
+        return fail(u"conflict"_s, u"The account was created and removed at the same moment. Try again."_s);
+    Result<Changed> changed = store::put(**before, change, nowMs);
+    if (!changed)
+        return fail(changed.error());
+    if (Result<> saved = save(*changed, false, change.grant, nowMs); !saved)
+        return fail(saved.error());
+    return PutResult{false, changed->account || changed->subscriptions || changed->grant, changed->row};
 }
 
 Result<AccountRow> AccountWriter::patch(const QString &id, const AccountChange &change, qint64 nowMs)
@@ -141,7 +159,7 @@ Result<> AccountWriter::insert(AccountRow &row)
     if (!inserted)
         return fail(inserted.error());
     if (*inserted == 0)
-        return fail(u"conflict"_s, u"Another engine is creating this account right now. Try again."_s);
+        return fail(createdMeanwhile, {});
     for (const core::Subscription &subscription : row.subscriptions) {
         if (Result<> done = insertSubscription(m_insertSubscription, subscription, isActive(account)); !done)
             return done;

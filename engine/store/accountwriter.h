@@ -20,6 +20,7 @@ public:
     Result<AccountRow> patch(const QString &id, const AccountChange &change, qint64 nowMs);
 
 private:
+    Result<PutResult> putOnto(const QString &id, const AccountChange &change, qint64 nowMs);
     Result<> insert(AccountRow &row);
     Result<> update(const Changed &changed, AccountRow &row);
     Result<> saveGrant(const AccountRow &row, const GrantChange &grant, qint64 nowMs);

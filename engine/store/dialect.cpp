@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/dialect.h"
 
+#include "store/lockholder.h"
+
 #include <QtCore/QDeadlineTimer>
 #include <QtCore/QFile>
+#include <QtCore/QFileInfo>
 #include <QtCore/QThread>
 #include <QtCore/QUrl>
 #include <QtCore/QUrlQuery>
 #include <QtSql/QSqlQuery>
+
+#include <algorithm>
 
 using namespace Qt::StringLiterals;
 
@@ -15,7 +20,9 @@ namespace tidekeeper::store {
 namespace {
 
 constexpr auto sqlitePrefix = "sqlite:"_L1;
+constexpr std::chrono::milliseconds longestLock(5000); // what one statement waits for another process
 constexpr auto sqliteBusy = "5"_L1;
+constexpr auto sqlState = "sqlstate"_L1; // of an Error's details
 
 // Any number, the same in every engine: PostgreSQL's advisory locks are named by numbers.
 constexpr auto migrationLock = "SELECT pg_advisory_xact_lock(7163843907)"_L1;
@@ -35,6 +42,34 @@ QString firstLine(const QSqlError &error)
 Error unavailable(const QString &text)
 {
     return Error::failure(u"database_unavailable"_s, text);
+}
+
+Error sqliteFailure(const QSqlError &error, const QString &path)
+{
+    const int code = error.nativeErrorCode().toInt() & 0xff; // the rest tells kinds of it apart
+    const QString folder = QFileInfo(path).path();
+    switch (code) {
+    case 5: // SQLITE_BUSY
+    case 6: { // SQLITE_LOCKED
+        const QString holder = lockHolder(path);
+        return unavailable(
+            u"The database file is locked by %1. Engines on several machines or a tool that writes for "
+            u"long need PostgreSQL; end what holds the file, or wait for it."_s.arg(
+                holder.isEmpty() ? u"another process"_s : holder));
+    }
+    case 8: // SQLITE_READONLY
+        return unavailable(
+            u"The database file may not be written. Check the permissions of %1 and whether its "
+            u"file system is mounted read-only."_s.arg(path));
+    case 13: // SQLITE_FULL
+        return unavailable(u"The disk with the database is full. Make room in %1; the engine then goes on by "
+                           u"itself."_s.arg(folder));
+    case 10: // SQLITE_IOERR
+        return unavailable(u"The database file cannot be read or written: %1. Check the disk with %2."_s.arg(
+            firstLine(error), folder));
+    default:
+        return unavailable(u"The database did not carry out a statement: %1."_s.arg(firstLine(error)));
+    }
 }
 
 Result<> execute(QSqlDatabase &db, const QString &sql)
@@ -78,9 +113,9 @@ Result<> makePrivateFile(const QString &path)
 }
 
 // Engines that open a new file at the same moment: the change to WAL does not wait for busy_timeout.
-Result<> setWal(QSqlDatabase &db)
+Result<> setWal(QSqlDatabase &db, std::chrono::milliseconds lockTime)
 {
-    const QDeadlineTimer deadline(5000);
+    const QDeadlineTimer deadline(lockTime);
     QSqlQuery query(db);
     while (!query.exec(u"PRAGMA journal_mode = WAL"_s)) {
         if (query.lastError().nativeErrorCode() != sqliteBusy || deadline.hasExpired())
@@ -90,19 +125,22 @@ Result<> setWal(QSqlDatabase &db)
     return {};
 }
 
-Result<> setUpPostgres(QSqlDatabase &db)
+Result<> setUpPostgres(QSqlDatabase &db, std::chrono::milliseconds statementTime)
 {
-    return execute(db, u"SET statement_timeout = '30s'; SET client_min_messages = warning"_s);
+    return execute(
+        db, u"SET statement_timeout = %1; SET client_min_messages = warning"_s.arg(statementTime.count()));
 }
 
-Result<> setUpSqlite(QSqlDatabase &db)
+Result<> setUpSqlite(QSqlDatabase &db, std::chrono::milliseconds lockTime)
 {
-    if (Result<> done = setWal(db); !done)
+    if (Result<> done = execute(db, u"PRAGMA busy_timeout = %1"_s.arg(lockTime.count())); !done)
+        return done;
+    if (Result<> done = setWal(db, lockTime); !done)
         return done;
     // FULL: an answered PUT of a grant survives a power cut. secure_delete: a purged grant is overwritten.
     for (const auto pragma :
-         {"PRAGMA busy_timeout = 5000"_L1, "PRAGMA synchronous = FULL"_L1, "PRAGMA foreign_keys = ON"_L1,
-          "PRAGMA secure_delete = ON"_L1, "PRAGMA temp_store = MEMORY"_L1, "PRAGMA cache_size = -16000"_L1}) {
+         {"PRAGMA synchronous = FULL"_L1, "PRAGMA foreign_keys = ON"_L1, "PRAGMA secure_delete = ON"_L1,
+          "PRAGMA temp_store = MEMORY"_L1, "PRAGMA cache_size = -16000"_L1}) {
         if (Result<> done = execute(db, pragma); !done)
             return done;
     }
@@ -146,7 +184,13 @@ Result<> openConnection(QSqlDatabase &db)
     }
     if (!db.open())
         return fail(unavailable(u"The database cannot be opened: %1."_s.arg(firstLine(db.lastError()))));
-    Result<> ready = isPostgres(db) ? setUpPostgres(db) : setUpSqlite(db);
+    return {};
+}
+
+Result<> setUpSession(QSqlDatabase &db, std::chrono::milliseconds statementTime)
+{
+    Result<> ready = isPostgres(db) ? setUpPostgres(db, statementTime)
+                                    : setUpSqlite(db, std::min(statementTime, longestLock));
     if (!ready)
         db.close();
     return ready;
@@ -159,7 +203,11 @@ Result<> beginTransaction(QSqlDatabase &db)
 
 Result<> lockMigrations(QSqlDatabase &db)
 {
-    return isPostgres(db) ? execute(db, migrationLock) : Result<>(); // BEGIN IMMEDIATE is SQLite's lock
+    if (!isPostgres(db))
+        return {}; // BEGIN IMMEDIATE is SQLite's lock
+    if (Result<> patient = execute(db, u"SET LOCAL statement_timeout = 0"_s); !patient)
+        return patient;
+    return execute(db, migrationLock);
 }
 
 QString lockOf(const QSqlDatabase &db)
@@ -179,12 +227,25 @@ QString adapted(const QSqlDatabase &db, QString ddl)
 
 Error statementFailure(QSqlDatabase &db, const QSqlError &error)
 {
-    const QString state = isPostgres(db) ? error.nativeErrorCode() : QString();
-    const bool serverGone =
-        isPostgres(db) && (state.isEmpty() || state.startsWith("08"_L1) || state.startsWith("57P"_L1));
-    if (serverGone || error.type() == QSqlError::ConnectionError)
+    if (!isPostgres(db))
+        return sqliteFailure(error, db.databaseName());
+    const QString state = error.nativeErrorCode();
+    const bool serverGone = state.isEmpty() || state.startsWith("08"_L1) || state.startsWith("57P"_L1)
+        || error.type() == QSqlError::ConnectionError;
+    if (serverGone) {
         db.close();
-    return unavailable(u"The database did not carry out a statement: %1."_s.arg(firstLine(error)));
+        return unavailable(
+            u"The database server cannot be reached or does not answer: %1."_s.arg(firstLine(error)));
+    }
+    Error failure = unavailable(u"The database did not carry out a statement: %1."_s.arg(firstLine(error)));
+    failure.details.insert(sqlState, state);
+    return failure;
+}
+
+bool isConcurrencyFailure(const Error &error)
+{
+    const QString state = error.details[sqlState].toString();
+    return state == "40001"_L1 || state == "40P01"_L1; // serialization failure, deadlock
 }
 
 } // namespace tidekeeper::store

@@ -18,6 +18,11 @@ Result<> run(QSqlDatabase &db, const QString &sql, const QVariantList &values)
     return changed ? Result<>() : fail(changed.error());
 }
 
+tl::unexpected<Error> newerTokenKept()
+{
+    return fail(u"conflict"_s, u"Another refresh token was stored meanwhile and was kept."_s);
+}
+
 // The account's generation moves too, so that whoever read it with the old token sees a conflict.
 Result<> rotated(QSqlDatabase &db, const QString &account, const QString &from, const GrantChange &to,
                  qint64 nowMs)
@@ -30,9 +35,16 @@ Result<> rotated(QSqlDatabase &db, const QString &account, const QString &from, 
     if (!marked)
         return fail(marked.error());
     if (*marked == 0)
-        return fail(u"conflict"_s, u"Another refresh token was stored meanwhile and was kept."_s);
-    return run(db, u"UPDATE grants SET key_id = ?, sealed = ?, fingerprint = ? WHERE account = ?"_s,
-               {to.keyId, QString::fromLatin1(to.sealedRefreshToken.toBase64()), to.fingerprint, account});
+        return newerTokenKept();
+    // Asked again: one that waited above for another's rotation was let through by the grant of before.
+    const Result<qint64> stored = change(
+        db,
+        u"UPDATE grants SET key_id = ?, sealed = ?, fingerprint = ? WHERE account = ? AND fingerprint = ?"
+        " AND retired_at = 0"_s,
+        {to.keyId, QString::fromLatin1(to.sealedRefreshToken.toBase64()), to.fingerprint, account, from});
+    if (!stored)
+        return fail(stored.error());
+    return *stored > 0 ? Result<>() : Result<>(newerTokenKept());
 }
 
 Result<> retired(QSqlDatabase &db, const QString &account, const QString &reason, qint64 generation,
