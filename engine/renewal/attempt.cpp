@@ -12,16 +12,21 @@ namespace {
 
 constexpr int callDeadlineMs = 10'000;
 
-QJsonObject jsonOf(const core::Subscription &row, const core::Account &account)
+QJsonObject jsonOf(const core::Subscription &row, const core::Account &account, const Wishes &wishes)
 {
-    return {{u"id"_s, row.id},
-            {u"account"_s, row.account},
-            {u"project"_s, account.project},
-            {u"resource"_s, row.resource},
-            {u"external_id"_s, row.externalId},
-            {u"expires_at"_s, row.expiresAt},
-            {u"last_success_at"_s, row.lastSuccessAt},
-            {u"data"_s, row.data}};
+    QJsonObject json{{u"id"_s, row.id},
+                     {u"account"_s, row.account},
+                     {u"project"_s, account.project},
+                     {u"resource"_s, row.resource},
+                     {u"external_id"_s, row.externalId},
+                     {u"expires_at"_s, row.expiresAt},
+                     {u"last_success_at"_s, row.lastSuccessAt},
+                     {u"data"_s, row.data}};
+    if (wishes.takeOver)
+        json.insert(u"take_over"_s, true);
+    if (wishes.repair)
+        json.insert(u"repair"_s, true);
+    return json;
 }
 
 QCoro::Task<core::Outcome> call(const Provider &provider, Verb verb, QJsonObject subscription, QString token)
@@ -40,7 +45,7 @@ QCoro::Task<core::Outcome> call(const Provider &provider, Verb verb, QJsonObject
 } // namespace
 
 QCoro::Task<Attempted> attempt(const Ports &ports, Provider provider, Verb verb, core::Account account,
-                               core::Subscription subscription)
+                               core::Subscription subscription, Wishes wishes)
 {
     QString rejected;
     bool freshToken = false;
@@ -54,7 +59,8 @@ QCoro::Task<Attempted> attempt(const Ports &ports, Provider provider, Verb verb,
         if (quota.refusal)
             co_return Attempted{*quota.refusal, Step::Quota, freshToken};
 
-        core::Outcome outcome = co_await call(provider, verb, jsonOf(subscription, account), token->token);
+        core::Outcome outcome =
+            co_await call(provider, verb, jsonOf(subscription, account, wishes), token->token);
         reportOutcome(ports, provider, account, quota, outcome);
         if (outcome.kind != core::OutcomeKind::Unauthorized)
             co_return Attempted{outcome, Step::Watch, freshToken};

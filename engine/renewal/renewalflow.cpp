@@ -2,7 +2,6 @@
 #include "renewal/renewalflow.h"
 
 #include "core/planner.h"
-#include "renewal/attempt.h"
 
 #include <algorithm>
 #include <array>
@@ -56,24 +55,25 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::run(queue::Job job)
     if (!row)
         co_return row.error().code == "not_found"_L1 ? queue::JobOutcome{} : release(row.error());
     const auto subscription = subscriptionOf(*row, job.payload.value("subscription"_L1).toString());
-    const bool force = job.payload.value("force"_L1).toBool();
+    const Wishes wishes{job.payload.value("force"_L1).toBool(), job.payload.value("take_over"_L1).toBool(),
+                        job.payload.value("repair"_L1).toBool()};
     const bool movedAway = row->account.email != known->account.email;
     if (!subscription || movedAway || row->account.state != core::AccountState::Active
-        || !isDue(*subscription, m_ports.clock.nowMs(), force))
+        || !isDue(*subscription, m_ports.clock.nowMs(), wishes.force))
         co_return queue::JobOutcome{};
     const Provider *provider = m_providers.find(subscription->provider);
     if (!provider || provider->observe)
         co_return queue::JobOutcome{};
-    const queue::JobOutcome outcome = co_await renew(*row, *subscription, *provider, force);
+    const queue::JobOutcome outcome = co_await renew(*row, *subscription, *provider, wishes);
     co_return outcome;
 }
 
 QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::Subscription subscription,
-                                                  Provider provider, bool force)
+                                                  Provider provider, Wishes wishes)
 {
     const core::Account account = row.account;
     const QString metCode = heldFor(subscription);
-    const Breakers::Ticket ticket = co_await m_incidents.admit(account, metCode, force);
+    const Breakers::Ticket ticket = co_await m_incidents.admit(account, metCode, wishes.force);
     if (!ticket.admitted) {
         const core::Subscription later = core::postponed(subscription, m_ports.clock.nowMs(), ticket.waitMs);
         const Result<core::Subscription> saved = co_await m_ports.store.save(later);
@@ -81,7 +81,8 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
     }
 
     const qint64 begunMs = m_ports.clock.monotonicMs();
-    const Attempted attempted = co_await attempt(m_ports, provider, Verb::Renew, account, subscription);
+    const Attempted attempted =
+        co_await attempt(m_ports, provider, Verb::Renew, account, subscription, wishes);
     const core::Outcome outcome = attempted.outcome;
     measure(subscription, outcome, m_ports.clock.monotonicMs() - begunMs);
 

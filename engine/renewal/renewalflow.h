@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/applyoutcome.h"
+#include "renewal/attempt.h"
 #include "renewal/incidents.h"
 #include "renewal/ports.h"
 #include "renewal/providers.h"
@@ -15,13 +16,14 @@ public:
         : m_ports(ports), m_providers(providers), m_incidents(incidents)
     { }
 
-    /// Payload: {"account", "subscription", "force"}. The job ends with every outcome: when it is tried again is the
-    /// row's next attempt and nothing else. Only what could not begin, or not be saved, goes back to the queue.
+    /// Payload: {"account", "subscription", "force"}, and for the provider "take_over" and "repair". The job ends with
+    /// every outcome: when it is tried again is the row's next attempt and nothing else. Only what could not begin, or
+    /// not be saved, goes back to the queue.
     QCoro::Task<queue::JobOutcome> run(queue::Job job);
 
 private:
     QCoro::Task<queue::JobOutcome> renew(store::AccountRow row, core::Subscription subscription,
-                                         Provider provider, bool force);
+                                         Provider provider, Wishes wishes);
     void measure(const core::Subscription &before, const core::Outcome &outcome, qint64 tookMs) const;
     QCoro::Task<Result<core::Applied>> save(core::Subscription subscription, core::Outcome outcome,
                                             core::ApplyContext context);

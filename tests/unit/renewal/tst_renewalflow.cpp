@@ -46,6 +46,7 @@ private Q_SLOTS:
     void notActiveOrNotDueIsLeftAlone_data();
     void notActiveOrNotDueIsLeftAlone();
     void forceSkipsBackoffButNotARateAnswer();
+    void wishesReachTheProvider();
     void silentPluginIsTransient();
     void observeCallsNothing();
     void tellsTheLimiterWhatTheApiSaid_data();
@@ -310,6 +311,21 @@ void TestRenewalFlow::forceSkipsBackoffButNotARateAnswer()
     world().store.subscription(a).errorClass = u"transient"_s;
     world().renew(a, true);
     QCOMPARE(world().provider.renewed.size(), 1);
+}
+
+void TestRenewalFlow::wishesReachTheProvider()
+{
+    queue::Job job;
+    job.payload = {
+        {u"account"_s, a}, {u"subscription"_s, u"a/gmail"_s}, {u"force"_s, true}, {u"take_over"_s, true}};
+    QCoro::waitFor(world().engine->run(job));
+    QVERIFY(world().provider.renewed.last().value("take_over"_L1).toBool());
+    QVERIFY(!world().provider.renewed.last().contains("repair"_L1));
+    job.payload = {
+        {u"account"_s, a}, {u"subscription"_s, u"a/gmail"_s}, {u"force"_s, true}, {u"repair"_s, true}};
+    QCoro::waitFor(world().engine->run(job));
+    QVERIFY(world().provider.renewed.last().value("repair"_L1).toBool());
+    QVERIFY(!world().provider.renewed.last().contains("take_over"_L1));
 }
 
 void TestRenewalFlow::silentPluginIsTransient()
