@@ -47,7 +47,7 @@ Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, 
                accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      schedules(router, work.scheduler, audit),
+      waves(router, work.renewal.incidents()), schedules(router, work.scheduler, audit),
       queues(router, {&work.jobs, &work.pluginQueue}, redis.queueFunctions(), audit)
 { }
 

@@ -15,6 +15,7 @@
 #include "http/queuescontroller.h"
 #include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
+#include "http/wavescontroller.h"
 #include "http/schedulescontroller.h"
 
 namespace tidekeeper::app {
@@ -42,6 +43,7 @@ struct Api {
     http::AccountsController accounts;
     http::DevicesController devices;
     http::RenewalController renewal;
+    http::WavesController waves;
     http::SchedulesController schedules;
     http::QueuesController queues;
 };

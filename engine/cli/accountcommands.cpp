@@ -324,6 +324,7 @@ void addAccounts(CLI::App &app, Session &session)
     session.onCalled(show, [&session, id] { return shown(session, session.get(pathOf(*id))); });
     addAdd(*accounts, session);
     addImport(*accounts, session);
+    addWaves(*accounts, session);
     addRenew(*accounts, session);
     addEach(*accounts, session, "pause", "Stops renewing", "POST", u"/pause"_s, u"paused"_s);
     addEach(*accounts, session, "resume", "Renews again", "POST", u"/resume"_s, u"active"_s);
