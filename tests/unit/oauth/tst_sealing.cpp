@@ -6,6 +6,7 @@
 #include <QCoro/QCoroTask>
 #include <QtCore/QFile>
 #include <QtCore/QFileInfo>
+#include <QtCore/QThread>
 #include <QtTest/QTest>
 
 using namespace Qt::StringLiterals;
@@ -29,6 +30,7 @@ private Q_SLOTS:
     void refusedKeyFiles();
     void anotherKeyFileDoesNotStart();
     void lostKeyIsNotReplaced();
+    void ofTwoFirstStartsOneDecides();
     void unwritableFolder();
 
 private:
@@ -194,6 +196,7 @@ void SealingTest::anotherKeyFileDoesNotStart()
     QVERIFY(!opened.has_value());
     QCOMPARE(opened.error().code, u"sealing_key_mismatch"_s);
     QVERIFY(opened.error().text.contains(other));
+    QVERIFY(opened.error().text.contains("sealing_key_file"_L1)); // the field to correct
     QVERIFY2(open(file, database).has_value(), "the refused start changed what the database expects");
 }
 
@@ -206,7 +209,27 @@ void SealingTest::lostKeyIsNotReplaced()
     const Opened opened = open(file, database);
     QVERIFY(!opened.has_value());
     QCOMPARE(opened.error().code, u"sealing_key_missing"_s);
+    QVERIFY(opened.error().text.contains("sealing_key_file"_L1)); // as for a second engine without the file
     QVERIFY(!QFile::exists(file));
+}
+
+void SealingTest::ofTwoFirstStartsOneDecides()
+{
+    test::TestDatabase database;
+    store::SettingsStore settings(database.database());
+    QList<Opened> opened;
+    const auto slow = database.database().run([](QSqlDatabase &) -> Result<> {
+        QThread::msleep(50); // so that both ask what is known before either says something
+        return {};
+    });
+    for (const auto &name : {u"/one.key"_s, u"/two.key"_s})
+        Sealing::open(database.folder() + name, settings, 1'000).then([&](const Opened &each) {
+            opened.append(each);
+        });
+    QTRY_COMPARE(opened.size(), 2);
+    QCOMPARE(int(opened[0].has_value()) + int(opened[1].has_value()), 1);
+    const Opened &late = opened[0] ? opened[1] : opened[0];
+    QCOMPARE(late.error().code, u"sealing_key_mismatch"_s);
 }
 
 void SealingTest::unwritableFolder()
