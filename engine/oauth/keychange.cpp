@@ -40,6 +40,10 @@ QCoro::Task<Result<>> KeyChange::begin(qint64 nowMs)
     const Result<SealingIdentity> identity = co_await readSealingIdentity(m_settings);
     if (!identity)
         co_return fail(identity.error());
+    if (identity->fingerprint.isEmpty())
+        co_return fail(u"sealing_key_unused"_s,
+                       u"No engine has used this database yet, so there is nothing to seal anew: set "
+                       "sealing_key_file to the new key and start the engine."_s);
     if (identity->fingerprint == m_to->fingerprint())
         co_return Result<>(); // complete but for what an engine that still ran with the old key may have stored
     if (identity->fingerprint != m_from->fingerprint())

@@ -26,7 +26,7 @@ public:
         : m_from(std::move(from)), m_to(std::move(to)), m_values(values), m_settings(settings)
     { }
 
-    /// report: after each batch. Failures: sealing_key_mismatch (`from` is not this database's key),
+    /// report: after each batch. Failures: sealing_key_unused (no engine has used the database), sealing_key_mismatch (`from` is not its key),
     /// sealing_change_other (a change to a third key is unfinished), setting_changed, sealing_failed,
     /// database_unavailable.
     QCoro::Task<Result<Progress>> run(qint64 nowMs, Report report);
