@@ -17,7 +17,7 @@ public:
         ++looks;
         if (away)
             co_return unavailable();
-        co_return rows;
+        co_return QList<store::BreakerRow>(rows); // a member would be moved out
     }
 
     QCoro::Task<Result<bool>> openBreaker(store::BreakerRow row) override
@@ -56,8 +56,11 @@ public:
         co_return true;
     }
 
-    QCoro::Task<Result<QList<store::Wave>>> currentWaves(qint64) override { co_return waves; }
-    QCoro::Task<Result<QList<store::Wave>>> allWaves(int) override { co_return waves; }
+    QCoro::Task<Result<QList<store::Wave>>> currentWaves(qint64) override
+    {
+        co_return QList<store::Wave>(waves);
+    }
+    QCoro::Task<Result<QList<store::Wave>>> allWaves(int) override { co_return QList<store::Wave>(waves); }
 
     QCoro::Task<Result<store::WaveStore::Opened>> openWave(store::Wave wave,
                                                            store::BreakerRow breaker) override

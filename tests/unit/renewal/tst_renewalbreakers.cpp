@@ -38,6 +38,11 @@ private Q_SLOTS:
     void waitersLookAgainAfterTheProbe();
     void oneFaultMendedTheNextOneFound();
     void topicFaultStopsTheProjectOnly();
+    void manyLostGrantsAtOnceAreHeld();
+    void fewLostGrantsAreRevocations();
+    void troubleOfManyPausesTheProject();
+    void theOtherEngineOpenedIt();
+    void closedCostsNoQuestion();
 
 private:
     World &world() { return *m_world; }
@@ -193,6 +198,107 @@ void TestRenewalBreakers::topicFaultStopsTheProjectOnly()
     QCOMPARE(world().provider.renewed.size(), 1); // the same project by another client waits too
     world().renew(u"c"_s);
     QCOMPARE(world().provider.renewed.size(), 2);
+}
+
+void TestRenewalBreakers::manyLostGrantsAtOnceAreHeld()
+{
+    // xorbitsai/xagent#1988: after a rotation of the client's secret the old tokens give invalid_grant too.
+    for (int i = 0; i < 40; ++i) {
+        const QString id = u"w%1"_s.arg(i, 2, 10, QChar(u'0'));
+        world().store.add(accountRow(id, id + u"@example.com"_s, 0));
+        if (i >= 28)
+            world().tokenOf.insert(id, tl::unexpected(revoked()));
+    }
+    for (int i = 0; i < 40; ++i)
+        world().renew(u"w%1"_s.arg(i, 2, 10, QChar(u'0')));
+    // Nine looked like revocations; bringing them back is up to the store, and tested with it.
+    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 9);
+    QCOMPARE(world().incidents.members, QStringList{u"w37"_s});
+    QCOMPARE(world().events.count(u"wave.opened"_s), 1);
+    QCOMPARE(world().store.subscription(u"w37"_s).errorClass, u"configuration"_s);
+    // The others wait for the breaker, and a healthy one closes it.
+    world().clock.advance(2 * core::minuteMs);
+    world().renew(a, true);
+    QCOMPARE(world().events.count(u"project.breaker_closed"_s), 1);
+    // The wave is still open: whoever meets it is held, without another alert and without stopping the healthy.
+    world().renew(u"w38"_s);
+    world().renew(u"w39"_s);
+    QCOMPARE(world().incidents.members.size(), 3);
+    QVERIFY(world().engine->openBreakers().isEmpty());
+    QCOMPARE(world().events.count(u"wave.opened"_s), 1);
+    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 9);
+}
+
+void TestRenewalBreakers::fewLostGrantsAreRevocations()
+{
+    for (int i = 0; i < 9; ++i) {
+        const QString id = u"w%1"_s.arg(i);
+        world().store.add(accountRow(id, id + u"@example.com"_s, 0));
+        world().tokenOf.insert(id, tl::unexpected(revoked()));
+        QCOMPARE(world().renew(id).kind, queue::JobOutcome::Kind::Dead);
+    }
+    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 9);
+    QVERIFY(world().incidents.waves.isEmpty());
+}
+
+void TestRenewalBreakers::troubleOfManyPausesTheProject()
+{
+    for (int i = 0; i < 30; ++i)
+        world().store.add(accountRow(u"t%1"_s.arg(i), u"t%1@example.com"_s.arg(i), 0));
+    const QJsonObject good = world().provider.usual;
+    world().provider.usual = {{u"outcome"_s, u"transient"_s}};
+    for (int i = 0; i < 30; ++i)
+        world().renew(u"t%1"_s.arg(i));
+    QCOMPARE(world().provider.renewed.size(), 20); // then it pauses
+    QCOMPARE(world().events.count(u"project.breaker_open"_s), 1);
+    QCOMPARE(world().engine->status().value("pauses"_L1).toArray().size(), 1);
+    QCOMPARE(world().store.subscription(u"t19"_s).attempts, 0);
+    // Ten minutes: one probe each, and nothing is counted.
+    for (int minute = 0; minute < 10; ++minute) {
+        world().clock.advance(core::minuteMs);
+        world().renew(u"t20"_s);
+        world().renew(u"t21"_s);
+    }
+    QCOMPARE(world().provider.renewed.size(), 30);
+    QCOMPARE(world().store.subscription(u"t20"_s).attempts, 0);
+    world().provider.usual = good;
+    world().clock.advance(core::minuteMs);
+    world().renew(u"t20"_s);
+    QVERIFY(world().engine->status().value("pauses"_L1).toArray().isEmpty());
+    QCOMPARE(world().events.count(u"project.breaker_closed"_s), 1);
+}
+
+void TestRenewalBreakers::theOtherEngineOpenedIt()
+{
+    Providers providers;
+    providers.add(&world().provider);
+    RenewalEngine other(world().ports(), providers);
+    world().token = tl::unexpected(wrongSecret());
+    world().renew(a);
+    queue::Job job;
+    job.type = RenewalEngine::renewJob;
+    job.payload = {{u"account"_s, a}, {u"subscription"_s, a + u"/gmail"_s}, {u"force"_s, false}};
+    world().store.subscription(a).nextAttemptAt = 0;
+    QCoro::waitFor(other.run(job));
+    QCOMPARE(world().rejectedTokens.size(), 1); // known there before its first attempt
+    QCOMPARE(world().events.count(u"project.breaker_open"_s), 1);
+    // Both may probe, one does.
+    world().clock.advance(2 * core::minuteMs);
+    world().store.subscription(a).nextAttemptAt = 0;
+    QCoro::waitFor(other.run(job));
+    world().store.subscription(a).nextAttemptAt = 0;
+    world().renew(a);
+    QCOMPARE(world().rejectedTokens.size(), 2);
+}
+
+void TestRenewalBreakers::closedCostsNoQuestion()
+{
+    world().renew(a);
+    const int looks = world().incidents.looks;
+    for (int i = 0; i < 20; ++i)
+        world().renew(a, true);
+    QCOMPARE(world().incidents.looks, looks);
+    QCOMPARE(world().incidents.writes, 0);
 }
 
 QTEST_GUILESS_MAIN(TestRenewalBreakers)
