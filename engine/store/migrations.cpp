@@ -21,7 +21,7 @@ namespace {
 //   breakers                     the open ones, shared by all engines; scope as renewal::Breakers names them
 //   waves                        suspicions that many grants seemed lost at once: open, confirmed, recovered
 //   wave_members                 the accounts that a wave put on hold, with the grant that they had
-//   pushes                       the newest proof that a watch delivers
+//   pushes                       the newest proof that a watch delivers, and what was done about its silence
 //   coverage                     account-time of each hour (epoch hours), how much of it had no live watch, and up to
 //                                which instant it is counted
 //   pace                         one row: how much of a backlog may be begun, and what was pulled forward
@@ -90,7 +90,8 @@ QStringList version2()
         " fingerprint TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (wave, account))"_s,
 
         u"CREATE TABLE pushes (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
-        " last_push_at BIGINT NOT NULL, history_id TEXT NOT NULL)"_s,
+        " last_push_at BIGINT NOT NULL, history_id TEXT NOT NULL,"
+        " repaired_at BIGINT NOT NULL, told_at BIGINT NOT NULL)"_s,
 
         u"CREATE TABLE coverage (hour BIGINT PRIMARY KEY, active_ms BIGINT NOT NULL,"
         " lapsed_ms BIGINT NOT NULL, sampled_to BIGINT NOT NULL)"_s,
