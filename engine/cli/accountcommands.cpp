@@ -323,6 +323,7 @@ void addAccounts(CLI::App &app, Session &session)
     show->add_option("id", *id, "The account")->required();
     session.onCalled(show, [&session, id] { return shown(session, session.get(pathOf(*id))); });
     addAdd(*accounts, session);
+    addExport(*accounts, session);
     addImport(*accounts, session);
     addWaves(*accounts, session);
     addRenew(*accounts, session);

@@ -9,6 +9,7 @@ namespace tidekeeper::cli {
 void addStatus(CLI::App &app, Session &session);
 void addAccounts(CLI::App &app, Session &session);
 void addImport(CLI::App &accounts, Session &session); ///< accounts import
+void addExport(CLI::App &accounts, Session &session); ///< accounts export
 void addWaves(CLI::App &accounts, Session &session); ///< accounts wave list, confirm
 void addLimiter(CLI::App &app, Session &session);
 void addBuckets(CLI::App &app, Session &session);

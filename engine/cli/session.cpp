@@ -72,10 +72,10 @@ Result<QJsonObject> Session::send(const QByteArray &method, const QString &path,
     return (*api)->call(method, path, query, bytes);
 }
 
-Result<QJsonObject> Session::sendLines(const QString &path, const QByteArray &lines)
+Result<QJsonObject> Session::sendLines(const QString &path, const QByteArray &lines, const QUrlQuery &query)
 {
     const Result<ApiClient *> api = client();
-    return api ? (*api)->call("POST", path, {}, lines, "application/x-ndjson") : fail(api.error());
+    return api ? (*api)->call("POST", path, query, lines, "application/x-ndjson") : fail(api.error());
 }
 
 void Session::print(const QString &text)

@@ -36,7 +36,8 @@ public:
     Result<QJsonObject> get(const QString &path, const QUrlQuery &query = {});
     Result<QJsonObject> send(const QByteArray &method, const QString &path, const QJsonObject &body = {},
                              const QUrlQuery &query = {});
-    Result<QJsonObject> sendLines(const QString &path, const QByteArray &lines); ///< application/x-ndjson
+    Result<QJsonObject> sendLines(const QString &path, const QByteArray &lines,
+                                  const QUrlQuery &query = {}); ///< application/x-ndjson
 
     void print(const QString &text); ///< standard output
     void print(const QJsonObject &object); ///< one line of JSON

@@ -78,8 +78,8 @@ void TestCliLocal::namesUnknownCommands_data()
     QTest::newRow("near") << u"--json acounts list"_s
                           << u"\"acounts\" is no command of \"tidekeeper\". Did you mean \"accounts\"?"_s;
     QTest::newRow("below a command")
-        << u"accounts export"_s
-        << u"\"export\" is no command of \"tidekeeper accounts\". Did you mean \"import\"?"_s;
+        << u"accounts inport"_s
+        << u"\"inport\" is no command of \"tidekeeper accounts\". Did you mean \"import\"?"_s;
     QTest::newRow("with arguments")
         << u"schedules resum x --json"_s
         << u"\"resum\" is no command of \"tidekeeper schedules\". Did you mean \"resume\"?"_s;
