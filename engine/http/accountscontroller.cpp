@@ -111,14 +111,18 @@ QCoro::Task<Response> AccountsController::setState(Request request, AccountState
 
 QCoro::Task<Response> AccountsController::importLines(Request request)
 {
-    const Result<ImportLines> lines = readImport(request.body, m_reader);
+    Result<ImportLines> lines = readImport(request.body, m_reader);
     if (!lines)
         co_return Response::problem(lines.error());
-    const auto stored = co_await m_accounts.putAll(lines->rows, m_clock.nowMs());
+    const bool dryRun = queryValue(request, u"dry_run"_s) == "true"_L1;
+    const bool paused = queryValue(request, u"paused"_s) == "true"_L1;
+    for (auto &row : lines->rows)
+        row.second.pausedIfNew = paused;
+    const auto stored = co_await m_accounts.putAll(lines->rows, m_clock.nowMs(), dryRun);
     if (!stored)
         co_return Response::problem(stored.error());
     const protocol::ImportView view = importView(*lines, *stored);
-    if (view.created + view.updated > 0)
+    if (!dryRun && view.created + view.updated > 0)
         m_changed();
     co_return Response::json(protocol::toJson(view));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/outcome.h"
 #include "core/attemptwindow.h"
+#include "core/outcome.h"
 #include "oauth/accesstokens.h"
 #include "queue/jobqueue.h"
 #include "renewal/incidentstore.h"
@@ -44,6 +44,8 @@ struct Ports {
     Sleep sleep;
     std::function<double()> random; ///< 0 … 1, for jitter
     std::function<void(const AttemptMeasure &)> measure = {}; ///< may be empty
+    /// Units that a limiter's projects may use in a day, together; 0 = no budget is set. May be empty.
+    std::function<qint64(const QString &limiter)> dayBudget = {};
 };
 
 } // namespace tidekeeper::renewal

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renewal/providers.h"
 
+#include "core/cron.h"
+
+#include <QtCore/QDateTime>
 #include <QtCore/QJsonArray>
 
 #include <algorithm>
+#include <optional>
 
 using namespace Qt::StringLiterals;
 
@@ -12,6 +16,21 @@ namespace tidekeeper::renewal {
 namespace {
 
 constexpr int largestBatch = 500; // what one enqueue takes
+
+bool observes(const SubscriptionProvider &plugin)
+{
+    return plugin.describe().value("mode"_L1) == "observe"_L1;
+}
+
+/// The mean of the next hundred intervals; nothing when the pattern is none.
+std::optional<qint64> meanIntervalMs(const QString &cron)
+{
+    constexpr int intervals = 100;
+    const auto fires = core::nextFires(cron, "UTC", QDateTime::currentMSecsSinceEpoch(), intervals + 1);
+    if (!fires || fires->size() <= intervals)
+        return std::nullopt;
+    return (fires->last() - fires->first()) / intervals;
+}
 
 } // namespace
 
@@ -27,7 +46,11 @@ bool Providers::add(SubscriptionProvider *plugin, pluginhost::CallOptions callOp
     provider.method = description.value("method"_L1).toString();
     provider.removeMethod = description.value("remove_method"_L1).toString();
     provider.batchSize = std::clamp(description.value("batch_size"_L1).toInt(largestBatch), 1, largestBatch);
-    provider.observe = description.value("mode"_L1) == "observe"_L1;
+    provider.scanIntervalMs =
+        meanIntervalMs(description.value("cron"_L1).toString()).value_or(provider.scanIntervalMs);
+    provider.consumers = std::max(1, description.value("consumers"_L1).toInt(provider.consumers));
+    provider.costUnits = description.value("cost"_L1).toInteger();
+    provider.observe = observes(*plugin) || !m_heldBecause.isEmpty();
     provider.callOptions = std::move(callOptions);
     const QJsonArray cursorKeys = description.value("cursor_keys"_L1).toArray();
     for (const QJsonValue &key : cursorKeys)
@@ -38,6 +61,13 @@ bool Providers::add(SubscriptionProvider *plugin, pluginhost::CallOptions callOp
         return false;
     m_providers.insert(provider.name, provider);
     return true;
+}
+
+void Providers::holdAll(const QString &reason)
+{
+    m_heldBecause = reason;
+    for (Provider &provider : m_providers)
+        provider.observe = observes(*provider.plugin) || !reason.isEmpty();
 }
 
 const Provider *Providers::find(const QString &name) const

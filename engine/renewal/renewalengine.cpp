@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renewal/renewalengine.h"
 
-#include "core/band.h"
-#include "core/explain.h"
-#include "core/planner.h"
-
 #include <QtCore/QCryptographicHash>
 
 #include <algorithm>
@@ -31,12 +27,14 @@ QString dedupeKey(const QString &type, const QString &id)
         + QString::fromLatin1(hash.toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals));
 }
 
-queue::JobSpec forcedSpec(const core::Subscription &row)
+queue::JobSpec forcedSpec(const core::Subscription &row, bool takeOver = false)
 {
     queue::JobSpec spec;
     spec.type = RenewalEngine::renewJob;
     spec.payload = {{u"account"_s, row.account}, {u"subscription"_s, row.id}, {u"force"_s, true}};
     spec.dedupeKey = dedupeKey(spec.type, row.id);
+    if (takeOver)
+        spec.payload.insert("take_over"_L1, true);
     spec.urgent = true;
     return spec;
 }
@@ -49,8 +47,8 @@ bool isNew(const queue::EnqueueResult &result)
 } // namespace
 
 RenewalEngine::RenewalEngine(Ports ports, Providers &providers, QObject *parent)
-    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_incidents(m_ports),
-      m_renewals(m_ports, m_providers, m_incidents), m_removals(m_ports, m_providers)
+    : QObject(parent), m_ports(std::move(ports)), m_providers(providers), m_backlog(m_ports, m_providers),
+      m_incidents(m_ports), m_renewals(m_ports, m_providers, m_incidents), m_removals(m_ports, m_providers)
 {
     m_soon.setSingleShot(true);
     m_soon.setInterval(soonMs);
@@ -87,10 +85,15 @@ QCoro::Task<ScanResult> RenewalEngine::scan()
 
     QList<queue::JobSpec> specs;
     if (due && !result.observed) {
-        for (const store::DueRow &row : *due)
+        const Backlog::Admitted admitted = co_await m_backlog.admit(*due);
+        result.held = admitted.held;
+        for (const store::DueRow &row : admitted.rows)
             specs.append(renewSpec(row));
+        co_await enqueue(specs, &result.enqueued, &result.errorText);
+        // What is live already was counted when it was begun.
+        co_await m_backlog.giveBack(
+            std::min(admitted.paced, static_cast<int>(specs.size()) - result.enqueued));
     }
-    co_await enqueue(specs, &result.enqueued, &result.errorText);
     m_liveOfLastScan = static_cast<int>(specs.size());
 
     specs.clear();
@@ -126,12 +129,7 @@ queue::JobSpec RenewalEngine::renewSpec(const store::DueRow &row) const
     spec.type = renewJob;
     spec.payload = {{u"account"_s, row.account}, {u"subscription"_s, row.subscription}};
     spec.dedupeKey = dedupeKey(spec.type, row.subscription);
-    const Provider *provider = m_providers.find(row.subscription.section(u'/', -1));
-    if (provider) {
-        const qint64 lifetimeMs = core::lifetimeMs(row.expiresAt, row.lastSuccessAt, provider->lifetimeMs);
-        const qint64 windowMs = core::effectiveWindowMs(provider->windowMs, lifetimeMs);
-        spec.urgent = core::bandOf(row.expiresAt, m_ports.clock.nowMs(), windowMs) >= core::Band::Late;
-    }
+    spec.urgent = m_backlog.isUrgent(row);
     return spec;
 }
 
@@ -147,7 +145,9 @@ QCoro::Task<queue::JobOutcome> RenewalEngine::run(queue::Job job)
         const queue::JobOutcome outcome = co_await m_removals.run(job);
         co_return outcome;
     }
+    const qint64 begunMs = m_ports.clock.monotonicMs();
     const queue::JobOutcome outcome = co_await m_renewals.run(job);
+    m_backlog.measured(m_ports.clock.monotonicMs() - begunMs);
     countFinished();
     wakeForProbe();
     co_return outcome;
@@ -170,7 +170,15 @@ void RenewalEngine::wakeForProbe()
         m_probe.start(static_cast<int>(*waitMs + afterProbeTimeMs));
 }
 
-QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString account)
+Error RenewalEngine::observing() const
+{
+    const QString text = m_providers.heldBecause().isEmpty()
+        ? u"Renewing is in observe mode, which calls nothing: set mode = \"renew\"."_s
+        : m_providers.heldBecause();
+    return {u"conflict"_s, text, {}};
+}
+
+QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString account, bool takeOver)
 {
     const Result<store::AccountRow> row = co_await m_ports.store.find(account);
     if (!row)
@@ -181,11 +189,10 @@ QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString accoun
                            toString(row->account.state)),
                        {{u"state"_s, toString(row->account.state)}});
     if (everyProviderObserves())
-        co_return fail(u"conflict"_s,
-                       u"Renewing is in observe mode, which calls nothing: set mode = \"renew\"."_s);
+        co_return fail(observing());
     QList<queue::JobSpec> specs;
     for (const core::Subscription &subscription : row->subscriptions)
-        specs.append(forcedSpec(subscription));
+        specs.append(forcedSpec(subscription, takeOver));
     const auto results = co_await m_ports.enqueue(specs);
     if (!results)
         co_return fail(results.error());
@@ -197,8 +204,7 @@ QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString accoun
 QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
 {
     if (everyProviderObserves())
-        co_return fail(u"conflict"_s,
-                       u"Renewing is in observe mode, which calls nothing: set mode = \"renew\"."_s);
+        co_return fail(observing());
     QList<queue::JobSpec> specs;
     for (const store::AccountRow &row : rows) {
         if (row.account.state != core::AccountState::Active)
@@ -214,46 +220,20 @@ QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
     co_return enqueued;
 }
 
-QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
+QCoro::Task<Result<int>> RenewalEngine::pullForward(QList<store::AccountRow> rows, qint64 spreadMs)
 {
-    const Result<store::AccountRow> row = co_await m_ports.store.find(account);
-    if (!row)
-        co_return fail(row.error());
-    QJsonArray subscriptions;
-    for (const core::Subscription &subscription : row->subscriptions) {
-        const Provider *provider = m_providers.find(subscription.provider);
-        const auto stop = m_incidents.stopOf(row->account, heldFor(subscription));
-        core::ExplainInput input{row->account, subscription, m_ports.clock.nowMs()};
-        input.hasProvider = provider != nullptr;
-        if (provider) {
-            input.observe = provider->observe;
-            input.windowMs = provider->windowMs;
-            input.declaredLifetimeMs = provider->lifetimeMs;
-        }
-        if (stop) {
-            input.stopText = stop->text;
-            input.stopWaitMs = stop->waitMs;
-        }
-        subscriptions.append(core::explain(input));
-    }
-    co_return QJsonObject{{u"account"_s, row->account.id},
-                          {u"state"_s, toString(row->account.state)},
-                          {u"subscriptions"_s, subscriptions}};
+    const Result<int> moved =
+        co_await m_ports.store.pullForward(std::move(rows), spreadMs, m_ports.clock.nowMs());
+    if (moved && *moved > 0)
+        requestScan();
+    co_return moved;
 }
 
-QJsonObject RenewalEngine::status() const
+void RenewalEngine::hold(const QString &reason)
 {
-    const QJsonObject lastScan{{u"at"_s, m_lastScan.at},
-                               {u"due"_s, m_lastScan.due},
-                               {u"enqueued"_s, m_lastScan.enqueued},
-                               {u"leaving"_s, m_lastScan.leaving},
-                               {u"took_ms"_s, m_lastScan.tookMs},
-                               {u"error"_s, m_lastScan.errorText}};
-    return {{u"mode"_s, everyProviderObserves() ? u"observe"_s : u"renew"_s},
-            {u"last_scan"_s, lastScan},
-            {u"breakers"_s, m_incidents.openBreakers()},
-            {u"waves"_s, m_incidents.openWaves()},
-            {u"pauses"_s, m_incidents.pauses()}};
+    m_providers.holdAll(reason);
+    if (reason.isEmpty())
+        requestScan();
 }
 
 /// True as well while there is no provider at all: rows are counted and nothing is called.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "renewal/backlog.h"
 #include "renewal/incidents.h"
 #include "renewal/ports.h"
 #include "renewal/providers.h"
@@ -17,6 +18,7 @@ struct ScanResult {
     qint64 at = 0; ///< epoch ms
     int due = 0; ///< rows, at most the batch size
     int enqueued = 0; ///< new or promoted jobs; the others were live already
+    int held = 0; ///< due rows that are not urgent and wait, since a backlog is worked at a pace
     int leaving = 0;
     qint64 tookMs = 0;
     bool observed = false; ///< nothing was enqueued because every provider only observes
@@ -50,19 +52,28 @@ public:
 
     /// An operator's "renew now": ahead of all others and without regard to target and back-off. Failures: not_found,
     /// conflict (the account is not active, or the provider only observes; the text says what to do), redis_*.
-    QCoro::Task<Result<queue::EnqueueResult>> renewNow(QString account);
+    QCoro::Task<Result<queue::EnqueueResult>> renewNow(QString account, bool takeOver = false);
     /// The same for many, all of them active; how many jobs are new or promoted.
     QCoro::Task<Result<int>> renewNow(QList<store::AccountRow> rows);
 
+    /// All active ones of these become due within spreadMs, each at its own moment; how many moved. Also while only
+    /// observing: then it is what would be renewed.
+    QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> rows, qint64 spreadMs);
+    qint64 estimateMs(qint64 renewals) const { return m_backlog.estimateMs(renewals); }
+
+    /// Only observes, for this reason, until it is empty.
+    void hold(const QString &reason);
+
     QCoro::Task<Result<QJsonObject>> explain(QString account);
 
-    /// {"mode", "last_scan": {…}, "breakers": […]}.
+    /// {"mode", "mode_reason", "last_scan": {…}, "capacity": {…}, "breakers", "waves", "pauses": […]}.
     QJsonObject status() const;
     const ScanResult &lastScan() const { return m_lastScan; }
     QJsonArray openBreakers() const { return m_incidents.openBreakers(); }
 
 private:
     bool everyProviderObserves() const;
+    Error observing() const;
     int batchSize() const;
     queue::JobSpec renewSpec(const store::DueRow &row) const;
     QCoro::Task<> enqueue(QList<queue::JobSpec> specs, int *enqueued, QString *errorText);
@@ -71,6 +82,7 @@ private:
 
     Ports m_ports;
     Providers &m_providers;
+    Backlog m_backlog;
     Incidents m_incidents;
     RenewalFlow m_renewals;
     RemovalFlow m_removals;

@@ -3,6 +3,7 @@
 
 #include "core/result.h"
 #include "store/accountstore.h"
+#include "store/pacestore.h"
 
 #include <QCoro/QCoroTask>
 
@@ -14,6 +15,12 @@ public:
     virtual ~RenewalStore() = default;
 
     virtual QCoro::Task<Result<QList<store::DueRow>>> due(qint64 nowMs, int limit) = 0;
+    /// As store::PaceStore has it: the pace that all engines share.
+    virtual QCoro::Task<Result<int>> takePaced(core::Pace pace, int wanted, qint64 nowMs) = 0;
+    virtual QCoro::Task<Result<>> returnPaced(core::Pace pace, int unused) = 0;
+    virtual QCoro::Task<Result<qint64>> activeSubscriptions() = 0;
+    virtual QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> rows, qint64 spreadMs,
+                                                 qint64 nowMs) = 0;
     virtual QCoro::Task<Result<QList<store::AccountRow>>> leaving(qint64 nowMs, int limit) = 0;
     virtual QCoro::Task<Result<store::AccountRow>> find(QString account) = 0;
     /// True when an account other than this one, and not leaving itself, lives on the same mailbox and project.

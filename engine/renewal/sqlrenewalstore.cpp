@@ -22,6 +22,27 @@ QCoro::Task<Result<QList<store::DueRow>>> SqlRenewalStore::due(qint64 nowMs, int
     return m_accounts.due(nowMs, limit);
 }
 
+QCoro::Task<Result<int>> SqlRenewalStore::takePaced(core::Pace pace, int wanted, qint64 nowMs)
+{
+    return m_pace.take(pace, wanted, nowMs);
+}
+
+QCoro::Task<Result<>> SqlRenewalStore::returnPaced(core::Pace pace, int unused)
+{
+    return m_pace.giveBack(pace, unused);
+}
+
+QCoro::Task<Result<qint64>> SqlRenewalStore::activeSubscriptions()
+{
+    return m_pace.activeSubscriptions();
+}
+
+QCoro::Task<Result<int>> SqlRenewalStore::pullForward(QList<store::AccountRow> rows, qint64 spreadMs,
+                                                      qint64 nowMs)
+{
+    return m_pace.pullForward(std::move(rows), spreadMs, nowMs);
+}
+
 QCoro::Task<Result<QList<store::AccountRow>>> SqlRenewalStore::leaving(qint64 nowMs, int limit)
 {
     store::AccountFilter filter;

@@ -9,11 +9,16 @@ namespace tidekeeper::renewal {
 /// RenewalStore on the accounts' database.
 class SqlRenewalStore final : public RenewalStore {
 public:
-    SqlRenewalStore(store::AccountStore &accounts, store::GrantStore &grants)
-        : m_accounts(accounts), m_grants(grants)
+    SqlRenewalStore(store::AccountStore &accounts, store::GrantStore &grants, store::PaceStore &pace)
+        : m_accounts(accounts), m_grants(grants), m_pace(pace)
     { }
 
     QCoro::Task<Result<QList<store::DueRow>>> due(qint64 nowMs, int limit) override;
+    QCoro::Task<Result<int>> takePaced(core::Pace pace, int wanted, qint64 nowMs) override;
+    QCoro::Task<Result<>> returnPaced(core::Pace pace, int unused) override;
+    QCoro::Task<Result<qint64>> activeSubscriptions() override;
+    QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> rows, qint64 spreadMs,
+                                         qint64 nowMs) override;
     QCoro::Task<Result<QList<store::AccountRow>>> leaving(qint64 nowMs, int limit) override;
     QCoro::Task<Result<store::AccountRow>> find(QString account) override;
     QCoro::Task<Result<bool>> mailboxIsShared(core::Account account, qint64 nowMs) override;
@@ -26,6 +31,7 @@ public:
 private:
     store::AccountStore &m_accounts;
     store::GrantStore &m_grants;
+    store::PaceStore &m_pace;
 };
 
 } // namespace tidekeeper::renewal

@@ -271,7 +271,10 @@ const core::Subscription *gmailSubscription(const AccountRow &row)
 
 Result<Changed> created(const QString &id, const AccountChange &change, qint64 nowMs)
 {
-    return appliedTo(newAccountRow(id, nowMs), change, Way::Create, nowMs);
+    AccountRow row = newAccountRow(id, nowMs);
+    if (change.pausedIfNew)
+        row.account.state = AccountState::Paused;
+    return appliedTo(row, change, Way::Create, nowMs);
 }
 
 Result<Changed> put(const AccountRow &before, const AccountChange &change, qint64 nowMs)

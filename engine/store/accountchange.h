@@ -35,6 +35,7 @@ struct AccountChange {
     std::optional<QString> language;
     std::optional<core::AccountState> state; ///< paused, active or leaving
     std::optional<QString> stateReason;
+    bool pausedIfNew = false; ///< an account that is not there yet begins paused; others keep their state
     std::optional<qint64> watchExpiresAt;
     std::optional<QString> historyId; ///< empty = forget it
     QJsonObject

@@ -4,6 +4,7 @@
 #include "core/band.h"
 #include "store/accountquery.h"
 #include "store/accountrows.h"
+#include "store/coveragestore.h"
 
 #include <QtCore/QHash>
 
@@ -180,6 +181,19 @@ Result<qint64> oldestDue(QSqlDatabase &db, qint64 nowMs)
     return select.integer(0);
 }
 
+/// Active accounts that have been so for an hour and never had a watch.
+Result<qint64> withoutWatch(QSqlDatabase &db, qint64 nowMs)
+{
+    Statement select(db,
+                     u"SELECT COUNT(*) FROM accounts WHERE state = ? AND nearest_expires_at <= 0"
+                     " AND updated_at <= ?"_s);
+    const QString active = core::toString(core::AccountState::Active);
+    if (Result<> read = select.run({active, nowMs - CoverageStore::firstWatchGraceMs}); !read)
+        return fail(read.error());
+    select.next();
+    return select.integer(0);
+}
+
 Result<QJsonObject> summed(QSqlDatabase &db, qint64 nowMs, qint64 windowMs)
 {
     const Result<QList<Count>> counted = counts(db, {}, nowMs, windowMs);
@@ -194,6 +208,9 @@ Result<QJsonObject> summed(QSqlDatabase &db, qint64 nowMs, qint64 windowMs)
     const Result<qint64> oldest = oldestDue(db, nowMs);
     if (!oldest)
         return fail(oldest.error());
+    const Result<qint64> without = withoutWatch(db, nowMs);
+    if (!without)
+        return fail(without.error());
     AccountPage everything;
     addFacets(everything, {}, *counted);
     QJsonObject stateBands;
@@ -211,6 +228,7 @@ Result<QJsonObject> summed(QSqlDatabase &db, qint64 nowMs, qint64 windowMs)
     summary[u"nearest_expiry"_s] = *nearest;
     summary[u"due"_s] = *due;
     summary[u"oldest_due_at"_s] = *oldest;
+    summary[u"without_watch"_s] = *without;
     return summary;
 }
 

@@ -135,6 +135,20 @@ Result<int> patchRows(QSqlDatabase &db, const QStringList &ids, const AccountCha
     return patched;
 }
 
+// Inside a savepoint that is given up, so that rows of one import see each other as they would.
+Result<QList<Result<PutResult>>> triedRows(QSqlDatabase &db,
+                                           const QList<std::pair<QString, AccountChange>> &rows, qint64 nowMs)
+{
+    if (Result<qint64> begun = change(db, u"SAVEPOINT dry_run"_s); !begun)
+        return fail(begun.error());
+    Result<QList<Result<PutResult>>> results = putRows(db, rows, nowMs);
+    if (!results)
+        return results;
+    if (Result<qint64> undone = change(db, u"ROLLBACK TO SAVEPOINT dry_run"_s); !undone)
+        return fail(undone.error());
+    return results;
+}
+
 Result<> purgeLeaving(QSqlDatabase &db, const QString &id)
 {
     const Result<qint64> removed = change(db, u"DELETE FROM accounts WHERE id = ? AND state = ?"_s,
@@ -190,9 +204,11 @@ QCoro::Task<Result<AccountRow>> AccountStore::patch(QString id, AccountChange ch
 }
 
 QCoro::Task<Result<QList<Result<PutResult>>>>
-AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs)
+AccountStore::putAll(QList<std::pair<QString, AccountChange>> rows, qint64 nowMs, bool dryRun)
 {
-    return m_database.transaction([rows, nowMs](QSqlDatabase &db) { return putRows(db, rows, nowMs); });
+    return m_database.transaction([rows, nowMs, dryRun](QSqlDatabase &db) {
+        return dryRun ? triedRows(db, rows, nowMs) : putRows(db, rows, nowMs);
+    });
 }
 
 QCoro::Task<Result<int>> AccountStore::patchAll(QStringList ids, AccountChange change, qint64 nowMs)

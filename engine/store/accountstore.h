@@ -61,9 +61,9 @@ public:
     /// patch() for each in one transaction, as far as it is there and may; how many changed.
     QCoro::Task<Result<int>> patchAll(QStringList ids, AccountChange change, qint64 nowMs);
     /// As put(), in this order and in one transaction. A row that is refused (invalid_request) leaves nothing and does
-    /// not stop the others; on any other failure none is stored.
+    /// not stop the others; on any other failure none is stored. dryRun: what would come of it, and nothing stored.
     QCoro::Task<Result<QList<Result<PutResult>>>> putAll(QList<std::pair<QString, AccountChange>> rows,
-                                                         qint64 nowMs);
+                                                         qint64 nowMs, bool dryRun = false);
     /// Shreds the grant and forgets an account that is leaving; conflict in any other state (it came back).
     QCoro::Task<Result<>> purge(QString id);
 
@@ -81,7 +81,8 @@ public:
 
     /// Counts by state and band, nearest expiry, overdue: for status, metrics and the console. {"total", "state": {…},
     /// "band": {…}, "state_band": {state: {band: …}}, "active_band": {…}, "nearest_expiry": {"account", "expires_at"} or
-    /// null, "due", "oldest_due_at": 0 when nobody is due}.
+    /// null, "due", "oldest_due_at": 0 when nobody is due, "without_watch": active ones that for
+    /// CoverageStore::firstWatchGraceMs have never had one}.
     QCoro::Task<Result<QJsonObject>> summary(qint64 nowMs, qint64 windowMs);
 
 private:

@@ -11,7 +11,7 @@ QCoro::Task<Result<qint64>> serverTimeMs(Database &database)
 {
     const QString sql = database.isPostgres()
         ? u"SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"_s
-        : u"SELECT 0"_s;
+        : u"SELECT COUNT(*) * 0 FROM schema_versions"_s;
     return database.run([sql](QSqlDatabase &db) -> Result<qint64> {
         Statement select(db, sql);
         if (Result<> read = select.run(); !read)

@@ -62,6 +62,7 @@ QJsonObject WatchRenewalPlugin::describe() const
             {u"window_ms"_s, m_settings.windowMs},
             {u"limiter"_s, u"gmail"_s},
             {u"method"_s, u"gmail.users.watch"_s},
+            {u"cost"_s, 100},
             {u"remove_method"_s, u"gmail.users.stop"_s},
             {u"scopes"_s, QJsonArray{u"https://www.googleapis.com/auth/gmail.readonly"_s}},
             {u"cursor_keys"_s, QJsonArray{u"history_id"_s}},

@@ -72,6 +72,30 @@ public:
         co_return due.mid(0, limit);
     }
 
+    QCoro::Task<Result<int>> takePaced(core::Pace pace, int wanted, qint64 nowMs) override
+    {
+        co_return core::takePaced(level, pace, wanted, nowMs);
+    }
+
+    QCoro::Task<Result<>> returnPaced(core::Pace pace, int unused) override
+    {
+        core::returnPaced(level, pace, unused);
+        co_return Result<>();
+    }
+
+    QCoro::Task<Result<qint64>> activeSubscriptions() override
+    {
+        co_return count(core::AccountState::Active);
+    }
+
+    QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> pulled, qint64 spreadMs,
+                                         qint64 nowMs) override
+    {
+        for (const store::AccountRow &row : pulled)
+            subscription(row.account.id).nextTargetAt = core::pulledTarget(row.account.id, nowMs, spreadMs);
+        co_return static_cast<int>(pulled.size());
+    }
+
     QCoro::Task<Result<QList<store::AccountRow>>> leaving(qint64, int) override
     {
         QList<store::AccountRow> leaving;
@@ -137,6 +161,7 @@ public:
     }
 
     QHash<QString, store::AccountRow> rows;
+    core::PaceLevel level;
     std::deque<QString> saveFailures;
     bool dueFails = false;
     int saves = 0;

@@ -52,6 +52,7 @@ private:
     std::unique_ptr<test::TestDatabase> m_database;
     std::unique_ptr<store::AccountStore> m_accounts;
     std::unique_ptr<store::GrantStore> m_grants;
+    std::unique_ptr<store::PaceStore> m_pace;
     std::unique_ptr<SqlRenewalStore> m_store;
     test::FakeClock m_clock;
 };
@@ -61,7 +62,8 @@ void TestSqlRenewalStore::init()
     m_database = std::make_unique<test::TestDatabase>();
     m_accounts = std::make_unique<store::AccountStore>(m_database->database());
     m_grants = std::make_unique<store::GrantStore>(m_database->database());
-    m_store = std::make_unique<SqlRenewalStore>(*m_accounts, *m_grants);
+    m_pace = std::make_unique<store::PaceStore>(m_database->database());
+    m_store = std::make_unique<SqlRenewalStore>(*m_accounts, *m_grants, *m_pace);
 }
 
 void TestSqlRenewalStore::cleanup()

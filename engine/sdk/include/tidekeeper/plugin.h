@@ -66,6 +66,7 @@ public:
     /// and, read from the provider "gmail" alone, for all of the engine's renewals:
     ///   "cron"         pattern of the scan (default: every 60 s)
     ///   "consumers"    jobs that run at the same time (default 2)
+    ///   "cost"         units of quota that renewing costs (default 0: free)
     ///   "prefetch"     jobs in hand for each consumer, the running one included (default 2)
     /// [main]
     virtual QJsonObject describe() const = 0;
