@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/accountcounts.h"
 
-#include "store/servertime.h"
-
 #include <algorithm>
 
 namespace tidekeeper::app {
 
 QCoro::Task<Result<QJsonObject>> AccountCounts::read(qint64 nowMs, qint64 windowMs)
 {
-    if (m_kept && m_age.elapsed() < m_keptForMs) {
-        // Whether the database answers at all is asked each time.
-        const Result<qint64> answers = co_await store::serverTimeMs(m_store.database);
-        if (!answers)
-            co_return fail(answers.error());
+    if (m_kept && m_age.elapsed() < m_keptForMs)
         co_return *m_kept;
-    }
     QElapsedTimer took;
     took.start();
-    Result<QJsonObject> counted = co_await m_store.accounts.summary(nowMs, windowMs);
+    Result<QJsonObject> counted = co_await m_accounts.summary(nowMs, windowMs);
     if (!counted) {
         m_kept.reset();
         co_return fail(counted.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/storeparts.h"
+#include "store/accountstore.h"
 
 #include <QtCore/QElapsedTimer>
 
@@ -17,13 +17,13 @@ public:
     static constexpr qint64 shareOfTime = 50;
     static constexpr qint64 oldestMs = 60'000;
 
-    explicit AccountCounts(StoreParts &store) : m_store(store) { }
+    explicit AccountCounts(store::AccountStore &accounts) : m_accounts(accounts) { }
 
     /// A failure is never kept: whoever asks next asks the database.
     QCoro::Task<Result<QJsonObject>> read(qint64 nowMs, qint64 windowMs);
 
 private:
-    StoreParts &m_store;
+    store::AccountStore &m_accounts;
     std::optional<QJsonObject> m_kept;
     QElapsedTimer m_age;
     qint64 m_keptForMs = 0;

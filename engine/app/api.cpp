@@ -40,7 +40,7 @@ Front::Front(const config::Config &config)
 
 Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, StoreParts &store, Work &work)
     : overview(redis, store, work), audit(store.journal, work.clock),
-      status(router, overview, work.metrics, work.buckets),
+      status(router, overview, work.metrics, work.lookout, work.buckets),
       limiter(router, work.limiters, work.levels, work.limiterSettings), bucketLevels(router, work.levels),
       quota(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,

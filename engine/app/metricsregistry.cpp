@@ -10,6 +10,7 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <vector>
 
 using namespace Qt::StringLiterals;
 
@@ -35,6 +36,8 @@ public:
     std::unordered_map<std::string, prometheus::Family<prometheus::Gauge> *> gauges;
     std::unordered_map<std::string, prometheus::Family<prometheus::Histogram> *> histograms;
 
+    std::unordered_map<std::string, std::vector<prometheus::Gauge *>> replaceable; ///< as replace() left them
+
     template<typename Builder, typename Families>
     auto &family(Families &families, Builder builder, const QString &name, const QString &help)
     {
@@ -43,6 +46,13 @@ public:
         if (!entry)
             entry = &builder.Name(name.toStdString()).Help(help.toStdString()).Register(registry);
         return *entry;
+    }
+
+    prometheus::Histogram &histogram(const QString &name, const QString &help, const QJsonObject &labels,
+                                     const prometheus::Histogram::BucketBoundaries &bounds)
+    {
+        return family(histograms, prometheus::BuildHistogram(), u"tidekeeper_"_s + name, help)
+            .Add(labelsOf(labels), bounds);
     }
 };
 
@@ -73,14 +83,45 @@ void MetricsRegistry::set(const QString &name, const QString &help, const QJsonO
         .Set(value);
 }
 
+void MetricsRegistry::total(const QString &name, const QString &help, const QJsonObject &labels, double value)
+{
+    const QString full = u"tidekeeper_%1_total"_s.arg(name);
+    prometheus::Counter &counter =
+        d->family(d->counters, prometheus::BuildCounter(), full, help).Add(labelsOf(labels));
+    if (value > counter.Value())
+        counter.Increment(value - counter.Value());
+}
+
+void MetricsRegistry::replace(const QString &name, const QString &help,
+                              const QList<std::pair<QJsonObject, double>> &series)
+{
+    auto &family = d->family(d->gauges, prometheus::BuildGauge(), u"tidekeeper_"_s + name, help);
+    const std::scoped_lock lock(d->mutex);
+    std::vector<prometheus::Gauge *> &shown = d->replaceable[name.toStdString()];
+    for (prometheus::Gauge *gauge : shown)
+        family.Remove(gauge);
+    shown.clear();
+    for (const auto &[labels, value] : series) {
+        prometheus::Gauge &gauge = family.Add(labelsOf(labels));
+        gauge.Set(value);
+        shown.push_back(&gauge);
+    }
+}
+
 void MetricsRegistry::observe(const QString &name, const QString &help, const QJsonObject &labels,
                               double seconds)
 {
     static const prometheus::Histogram::BucketBoundaries bounds{0.005, 0.025, 0.1, 0.5, 1,  2.5,
                                                                 5,     15,    60,  300, 900};
-    d->family(d->histograms, prometheus::BuildHistogram(), u"tidekeeper_"_s + name, help)
-        .Add(labelsOf(labels), bounds)
-        .Observe(seconds);
+    d->histogram(name, help, labels, bounds).Observe(seconds);
+}
+
+void MetricsRegistry::observeLong(const QString &name, const QString &help, const QJsonObject &labels,
+                                  double seconds)
+{
+    static const prometheus::Histogram::BucketBoundaries bounds{60,     300,    900,     3'600,   14'400,
+                                                                43'200, 86'400, 172'800, 345'600, 518'400};
+    d->histogram(name, help, labels, bounds).Observe(seconds);
 }
 
 QByteArray MetricsRegistry::text() const

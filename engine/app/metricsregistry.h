@@ -7,8 +7,8 @@
 
 namespace tidekeeper::app {
 
-/// Counters, gauges and distributions for /metrics, in the Prometheus text format. Names get the prefix "tidekeeper_"; what plugins
-/// count gets "tidekeeper_plugin_". [any]
+/// Counters, gauges and distributions for /metrics, in the Prometheus text format. Names get the prefix "tidekeeper_";
+/// what plugins count gets "tidekeeper_plugin_". [any]
 class MetricsRegistry final : public Metrics {
 public:
     MetricsRegistry();
@@ -20,8 +20,15 @@ public:
     /// The engine's own, with a help text.
     void add(const QString &name, const QString &help, const QJsonObject &labels, double by);
     void set(const QString &name, const QString &help, const QJsonObject &labels, double value);
+    /// A counter that is counted elsewhere, as it stands there; a lower value (of a count that began anew) is ignored.
+    void total(const QString &name, const QString &help, const QJsonObject &labels, double value);
+    /// A gauge with exactly these series: others that it had are gone.
+    void replace(const QString &name, const QString &help,
+                 const QList<std::pair<QJsonObject, double>> &series);
     /// One duration of a distribution, in buckets from 5 ms to 15 min; the name ends in "_seconds".
     void observe(const QString &name, const QString &help, const QJsonObject &labels, double seconds);
+    /// The same in buckets from a minute to six days.
+    void observeLong(const QString &name, const QString &help, const QJsonObject &labels, double seconds);
 
     QByteArray text() const;
 

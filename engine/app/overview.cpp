@@ -3,6 +3,8 @@
 
 #include "app/part.h"
 #include "app/queuehealth.h"
+#include "app/renewalhealth.h"
+#include "core/planner.h"
 
 #include <QtCore/QHash>
 #include <QtCore/QJsonArray>
@@ -29,12 +31,30 @@ QString safetyOf(const QJsonObject &redis)
 QCoro::Task<QJsonObject> Overview::read()
 {
     const qint64 nowMs = m_work.clock.nowMs();
-    const Result<QJsonObject> accounts = co_await m_store.accounts.summary(nowMs, m_work.renewalWindowMs());
+    const Result<QJsonObject> accounts = co_await m_work.lookout.accounts(m_work.renewalWindowMs());
     const QJsonObject listed = co_await m_work.scheduler.list();
     const QJsonArray schedules = listed["schedules"_L1].toArray();
     const QueueAnswer own = co_await asked(m_work.jobs, m_work.worker.get());
     const QueueAnswer ofPlugins = co_await asked(m_work.pluginQueue, m_work.pluginWorker.get());
     const QList<QueueAnswer> queues{own, ofPlugins};
+    const qint64 lastScanMs = co_await m_work.lookout.lastScanMs();
+
+    QJsonObject overview = m_work.lookout.facts();
+    overview.insert("version"_L1, QStringLiteral(TIDEKEEPER_VERSION));
+    overview.insert("now"_L1, nowMs);
+    overview.insert("leader"_L1, m_work.leader.isHeld());
+    overview.insert("term"_L1, m_work.leader.term());
+    overview.insert("accounts"_L1, accounts.value_or(QJsonObject()));
+    overview.insert("queues"_L1, queueCounts(queues));
+    overview.insert("scheduler"_L1, schedulerView(schedules));
+    overview.insert("redis"_L1, m_redis.status());
+    overview.insert("database"_L1,
+                    QJsonObject{{u"up"_s, accounts.has_value()},
+                                {u"code"_s, accounts ? QString() : accounts.error().code}});
+    overview.insert("plugins"_L1, pluginCounts());
+    overview.insert("limiters"_L1, limiterSwitches());
+    overview.insert("scan"_L1, scanView(schedules, lastScanMs));
+    overview.insert("renewal"_L1, renewalView());
 
     QJsonArray parts;
     addRedis(parts);
@@ -44,41 +64,30 @@ QCoro::Task<QJsonObject> Overview::read()
     addDegradedLimiters(parts);
     addPlugins(parts);
     addLimiters(parts);
-    addRenewal(parts, schedules);
-    addAccounts(parts, accounts.value_or(QJsonObject()));
+    for (const QJsonValue &one : renewalParts(overview))
+        parts.append(one);
 
     QJsonArray problems;
     for (const QJsonValue &entry : parts) {
         if (!entry["ok"_L1].toBool())
             problems.append(entry);
     }
-    co_return QJsonObject{{u"version"_s, QStringLiteral(TIDEKEEPER_VERSION)},
-                          {u"now"_s, nowMs},
-                          {u"leader"_s, m_work.leader.isHeld()},
-                          {u"term"_s, m_work.leader.term()},
-                          {u"accounts"_s, accounts.value_or(QJsonObject())},
-                          {u"queues"_s, queueCounts(queues)},
-                          {u"scheduler"_s, schedulerView(schedules)},
-                          {u"redis"_s, m_redis.status()},
-                          {u"plugins"_s, pluginCounts()},
-                          {u"limiters"_s, limiterSwitches()},
-                          {u"scan"_s,
-                           QJsonObject{{u"last_at"_s, m_work.renewal.lastScan().at},
-                                       {u"due"_s, m_work.renewal.lastScan().due},
-                                       {u"enqueued"_s, m_work.renewal.lastScan().enqueued}}},
-                          {u"renewal"_s, m_work.renewal.status()},
-                          {u"parts"_s, parts},
-                          {u"problems"_s, problems}};
+    overview.insert("parts"_L1, parts);
+    overview.insert("problems"_L1, problems);
+    co_return overview;
 }
 
 QJsonObject Overview::pluginCounts() const
 {
     const std::vector<pluginhost::PluginRecord> records = m_work.plugins.records();
+    QJsonObject states;
+    for (const pluginhost::PluginRecord &record : records)
+        states.insert(record.metadata.id, toString(record.state));
     const auto running =
         std::count_if(records.begin(), records.end(), [](const pluginhost::PluginRecord &record) {
             return record.state == pluginhost::PluginState::Running;
         });
-    return {{u"running"_s, qint64(running)}, {u"total"_s, qint64(records.size())}};
+    return {{u"running"_s, qint64(running)}, {u"total"_s, qint64(records.size())}, {u"states"_s, states}};
 }
 
 QJsonArray Overview::limiterSwitches() const
@@ -216,48 +225,33 @@ void Overview::addQueues(QJsonArray &parts, const QList<QueueAnswer> &queues, co
         parts.append(one);
 }
 
-void Overview::addRenewal(QJsonArray &parts, const QJsonArray &schedules) const
+/// Not of this engine alone: any of them may have run the job.
+QJsonObject Overview::scanView(const QJsonArray &schedules, qint64 lastAtMs) const
 {
-    const QString name = u"renewal"_s;
-    const qsizetype before = parts.size();
-    const bool scanPaused = std::any_of(schedules.begin(), schedules.end(), [](const QJsonValue &schedule) {
-        return schedule["id"_L1] == Work::scanScheduleId && schedule["paused"_L1].toBool();
+    const auto scan = std::find_if(schedules.begin(), schedules.end(), [](const QJsonValue &schedule) {
+        return schedule["id"_L1] == Work::scanScheduleId;
     });
-    if (m_work.providers.all().isEmpty())
-        parts.append(
-            part(name, false, true, u"no_provider"_s,
-                 u"Nothing renews watches: no running plugin is a provider. Enable watch-renewal."_s));
-    if (scanPaused)
-        parts.append(part(name, false, true, u"scan_paused"_s,
-                          u"The scan for due accounts is paused: tidekeeper schedules resume %1."_s.arg(
-                              Work::scanScheduleId)));
-    if (m_work.renewal.status()["mode"_L1] == "observe"_L1 && !m_work.providers.all().isEmpty())
-        parts.append(part(name, false, true, u"observing"_s,
-                          u"Nothing is renewed: plugins.watch-renewal.mode is \"observe\"."_s));
-    if (const QString &error = m_work.renewal.lastScan().errorText; !error.isEmpty())
-        parts.append(part(name, false, true, u"scan_failed"_s, error));
-    for (const QJsonValue &breaker : m_work.renewal.openBreakers())
-        parts.append(part(name, false, false, breaker["code"_L1].toString(),
-                          breaker["text"_L1].toString() + u' ' + breaker["remedy"_L1].toString()));
-    if (parts.size() == before)
-        parts.append(sound(name, u"Accounts are scanned and renewed."_s));
+    const bool scheduled = scan != schedules.end();
+    const QJsonObject schedule = scheduled ? scan->toObject() : QJsonObject();
+    qint64 intervalMs = schedule["interval_ms"_L1].toInteger();
+    const qint64 lastFire = schedule["last_at"_L1].toInteger();
+    if (intervalMs == 0 && lastFire > 0) // a cron pattern: from one to the next
+        intervalMs = schedule["next_at"_L1].toInteger() - lastFire;
+    const renewal::ScanResult &here = m_work.renewal.lastScan();
+    return {{u"last_at"_s, std::max(lastAtMs, here.errorText.isEmpty() ? here.at : 0)},
+            {u"due"_s, here.due},
+            {u"enqueued"_s, here.enqueued},
+            {u"schedule"_s, Work::scanScheduleId},
+            {u"scheduled"_s, scheduled},
+            {u"paused"_s, schedule["paused"_L1].toBool()},
+            {u"interval_ms"_s, std::max<qint64>(intervalMs, core::minuteMs)}};
 }
 
-/// What only a person can settle.
-void Overview::addAccounts(QJsonArray &parts, const QJsonObject &accounts) const
+QJsonObject Overview::renewalView() const
 {
-    const qint64 parked = accounts["state"_L1]["parked"_L1].toInteger();
-    const qint64 critical = accounts["active_band"_L1]["critical"_L1].toInteger();
-    if (critical > 0)
-        parts.append(
-            part(u"accounts"_s, false, true, u"accounts_critical"_s,
-                 u"Active accounts whose watch lapses within a day: %1. See tidekeeper accounts list "
-                 u"--band critical."_s.arg(critical)));
-    if (parked > 0)
-        parts.append(
-            part(u"accounts"_s, false, true, u"accounts_parked"_s,
-                 u"Accounts that are not renewed until somebody looks: %1. See tidekeeper accounts list "
-                 u"--state parked."_s.arg(parked)));
+    QJsonObject view = m_work.renewal.status();
+    view.insert("has_provider"_L1, !m_work.providers.all().isEmpty());
+    return view;
 }
 
 } // namespace tidekeeper::app

@@ -13,10 +13,12 @@ public:
 
     /// {"version", "now", "leader", "term", "accounts": {…}, "queues": [{"name", …counts, "taking"}],
     ///  "scheduler": {as Scheduler::health(), "schedules": how many, "last_tick_at"},
-    ///  "redis": {…}, "plugins": {"running", "total"},
+    ///  "redis": {…}, "plugins": {"running", "total", "states": {id: state}},
     ///  "limiters": [{"name", "enabled", "enforce", "fail_open", "local_fallback",
     ///                "granted_while_disabled": {lane: calls}}],
-    ///  "scan": {"last_at", …}, "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
+    ///  "scan": {"last_at": in any engine, "due", "enqueued", "schedule", "scheduled", "paused", "interval_ms"},
+    ///  "renewal": {as RenewalEngine::status(), "has_provider"}, "database": {"up", "code"},
+    ///  as Lookout::facts(): "started_at", "coverage", "clock_skew_ms", "hints", "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
     QCoro::Task<QJsonObject> read();
 
 private:
@@ -35,10 +37,10 @@ private:
     void addPlugins(QJsonArray &parts) const;
     QJsonArray limiterSwitches() const;
     void addDegradedLimiters(QJsonArray &parts) const;
-    void addRenewal(QJsonArray &parts, const QJsonArray &schedules) const;
+    QJsonObject scanView(const QJsonArray &schedules, qint64 lastAtMs) const;
+    QJsonObject renewalView() const;
     void addQueues(QJsonArray &parts, const QList<QueueAnswer> &queues, const QJsonArray &schedules,
                    qint64 nowMs) const;
-    void addAccounts(QJsonArray &parts, const QJsonObject &accounts) const;
 
     RedisParts &m_redis;
     StoreParts &m_store;

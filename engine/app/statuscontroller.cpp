@@ -7,14 +7,20 @@ using namespace Qt::StringLiterals;
 
 namespace tidekeeper::app {
 
+namespace {
+
+const QString decisionsHelp = u"Decisions of this engine by lane and outcome."_s;
+
+} // namespace
+
 using http::Method;
 using http::Request;
 using http::Response;
 using http::Role;
 
 StatusController::StatusController(http::Router &router, Overview &overview, MetricsRegistry &metrics,
-                                   const limits::BucketService &buckets)
-    : m_overview(overview), m_metrics(metrics), m_buckets(buckets)
+                                   Lookout &lookout, const limits::BucketService &buckets)
+    : m_overview(overview), m_metrics(metrics), m_lookout(lookout), m_buckets(buckets)
 {
     router.add(Method::Get, u"/healthz"_s, Role::None, [this](Request r) { return healthy(std::move(r)); });
     router.add(Method::Get, u"/readyz"_s, Role::None, [this](Request r) { return ready(std::move(r)); });
@@ -53,6 +59,7 @@ QCoro::Task<Response> StatusController::metrics(Request)
 {
     const QJsonObject overview = co_await m_overview.read();
     setGauges(overview);
+    m_lookout.showMetrics(overview);
     Response response;
     response.contentType = "text/plain; version=0.0.4; charset=utf-8";
     response.body = m_metrics.text();
@@ -61,21 +68,6 @@ QCoro::Task<Response> StatusController::metrics(Request)
 
 void StatusController::setGauges(const QJsonObject &overview)
 {
-    const QJsonObject accounts = overview["accounts"_L1].toObject();
-    const QJsonObject states = accounts["state"_L1].toObject();
-    for (auto it = states.begin(); it != states.end(); ++it)
-        m_metrics.set(u"accounts"_s, u"Accounts by state."_s, {{u"state"_s, it.key()}}, it->toDouble());
-    const QJsonObject bands = accounts["active_band"_L1].toObject();
-    for (auto it = bands.begin(); it != bands.end(); ++it)
-        m_metrics.set(u"active_subscriptions"_s, u"Subscriptions of active accounts by band."_s,
-                      {{u"band"_s, it.key()}}, it->toDouble());
-    m_metrics.set(u"nearest_expiry_timestamp_seconds"_s, u"When the next active watch lapses; 0 = none."_s,
-                  {}, accounts["nearest_expiry"_L1]["expires_at"_L1].toDouble() / 1'000);
-    m_metrics.set(u"due_subscriptions"_s, u"Subscriptions that are due now."_s, {},
-                  accounts["due"_L1].toDouble());
-
-    m_metrics.set(u"last_scan_timestamp_seconds"_s, u"When the last scan ran; 0 = never."_s, {},
-                  overview["scan"_L1]["last_at"_L1].toDouble() / 1'000);
     m_metrics.set(u"redis_connected"_s, u"1 while Redis is connected."_s, {},
                   overview["redis"_L1]["connected"_L1].toBool() ? 1 : 0);
     m_metrics.set(u"redis_latency_seconds"_s, u"Of the last command."_s, {},
@@ -149,21 +141,21 @@ void StatusController::setGauges(const QString &limiter, const limits::Usage &us
     const auto set = [this, &limiter](const QString &name, const QString &help, QJsonObject labels,
                                       qint64 value) {
         labels.insert("limiter"_L1, limiter);
-        m_metrics.set(u"limiter_"_s + name, help + u", since this engine's start."_s, labels, double(value));
+        m_metrics.total(u"limiter_"_s + name, help, labels, double(value));
     };
     for (const auto &[decision, count] : usage.decisions)
-        set(u"decisions"_s, u"Decisions of this engine by lane and outcome"_s,
-            {{u"lane"_s, decision.first}, {u"outcome"_s, decision.second}}, count);
+        set(u"decisions"_s, decisionsHelp, {{u"lane"_s, decision.first}, {u"outcome"_s, decision.second}},
+            count);
     for (const auto &[caller, units] : usage.unitsByCaller)
-        set(u"granted_units"_s, u"Units granted by the caller that asked"_s, {{u"caller"_s, caller}}, units);
+        set(u"granted_units"_s, u"Units granted by the caller that asked."_s, {{u"caller"_s, caller}}, units);
     for (const auto &[what, count] : usage.reports)
-        set(u"reports"_s, u"Answers of the API that were reported: ok, or the scope of a refusal"_s,
+        set(u"reports"_s, u"Answers of the API that were reported: ok, or the scope of a refusal."_s,
             {{u"scope"_s, what}}, count);
-    set(u"refunds"_s, u"Grants given back"_s, {}, usage.refunds.calls);
-    set(u"refunded_units"_s, u"Units of accounts given back"_s, {}, usage.refunds.units);
-    set(u"charged_but_refused_calls"_s, u"Calls charged here that the API refused"_s, {},
+    set(u"refunds"_s, u"Grants given back."_s, {}, usage.refunds.calls);
+    set(u"refunded_units"_s, u"Units of accounts given back."_s, {}, usage.refunds.units);
+    set(u"charged_but_refused_calls"_s, u"Calls charged here that the API refused."_s, {},
         usage.chargedButRefused.calls);
-    set(u"charged_but_refused_units"_s, u"Units charged here for calls that the API refused"_s, {},
+    set(u"charged_but_refused_units"_s, u"Units charged here for calls that the API refused."_s, {},
         usage.chargedButRefused.units);
 }
 

@@ -9,7 +9,7 @@ namespace tidekeeper::app {
 /// GET /healthz, /readyz, /metrics and /api/v1/overview. Main thread.
 class StatusController {
 public:
-    StatusController(http::Router &router, Overview &overview, MetricsRegistry &metrics,
+    StatusController(http::Router &router, Overview &overview, MetricsRegistry &metrics, Lookout &lookout,
                      const limits::BucketService &buckets);
 
 private:
@@ -25,6 +25,7 @@ private:
 
     Overview &m_overview;
     MetricsRegistry &m_metrics;
+    Lookout &m_lookout;
     const limits::BucketService &m_buckets;
 };
 

@@ -8,6 +8,7 @@
 #include "store/grantstore.h"
 #include "store/journal.h"
 #include "store/lapsestore.h"
+#include "store/pacestore.h"
 #include "store/settingsstore.h"
 
 namespace tidekeeper::app {
@@ -17,7 +18,7 @@ class StoreParts {
 public:
     explicit StoreParts(const QString &url)
         : database(url), settings(database), journal(database), accounts(database), grants(database),
-          devices(database), coverage(database), lapses(database)
+          devices(database), coverage(database), lapses(database), pace(database)
     { }
 
     /// Failures: database_*, sealing_key_*.
@@ -41,6 +42,7 @@ public:
     store::DeviceStore devices;
     store::CoverageStore coverage;
     store::LapseStore lapses;
+    store::PaceStore pace;
     std::shared_ptr<const oauth::Sealing> sealing; ///< after open()
 };
 

@@ -83,6 +83,14 @@ QMap<QString, QString> basesOf(const config::GoogleConfig &google)
     return {{u"gmail"_s, google.gmailUrl}, {u"oauth"_s, google.oauthUrl}, {u"fcm"_s, google.fcmUrl}};
 }
 
+QStringList hostsOf(const config::GoogleConfig &google)
+{
+    QStringList hosts;
+    for (const QString &base : basesOf(google))
+        hosts.append(QUrl(base).authority(QUrl::FullyEncoded));
+    return hosts;
+}
+
 /// The scan for due accounts; each minute without a cron pattern.
 QJsonObject scanSchedule(const QString &cron)
 {
@@ -103,6 +111,7 @@ void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
     const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
+        || type == "account.lapsed"_L1
         || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1
         || type == "scheduler.not_ready"_L1 || type == "project.breaker_open"_L1 || type == "wave.opened"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
@@ -149,6 +158,20 @@ std::unique_ptr<queue::ReplicatedCalls> replicatedCalls(const config::QueueConfi
     return config.replicated ? std::make_unique<queue::ReplicatedCalls>(endpoint) : nullptr;
 }
 
+/// Of all projects of a limiter together; 0 when one of them has none.
+qint64 dayBudget(const QJsonObject &limiter)
+{
+    qint64 sum = 0;
+    const QJsonObject projects = limiter["projects"_L1].toObject();
+    for (const QJsonValue &project : projects) {
+        const qint64 budget = project["day_budget"_L1].toInteger();
+        if (budget <= 0)
+            return 0;
+        sum += budget;
+    }
+    return sum;
+}
+
 renewal::Ports portsOf(Work &work)
 {
     return {
@@ -173,6 +196,8 @@ renewal::Ports portsOf(Work &work)
         .shareAttempt = [&work](const core::EndedAttempt &attempt) { work.attemptShare.add(attempt); },
         .sleep = sleepFor,
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
+        .measure = [&work](const renewal::AttemptMeasure &attempt) { work.lookout.attempted(attempt); },
+        .dayBudget = [&work](const QString &limiter) { return dayBudget(work.limiters.describe(limiter)); },
     };
 }
 
@@ -182,7 +207,9 @@ const QString Work::scanScheduleId = u"renewal-scan"_s;
 
 Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
     : clock(redis.connection()), events(clock), httpService(http, basesOf(config.google)),
-      leases(redis.leaseFunctions()), tokenEndpoint(http, config.google.oauthUrl),
+      leases(redis.leaseFunctions()),
+      lookout(store, redis.connection(), clock, events, metrics, http, hostsOf(config.google)),
+      tokenEndpoint(http, config.google.oauthUrl),
       sealedGrants(store.accounts, store.grants, store.sealing, clock),
       sharedTokens(redis.connection(), leases, store.sealing, sleepFor),
       accessTokens(tokenEndpoint, sealedGrants, clientsOf(config.google), clock, &sharedTokens),
@@ -199,7 +226,7 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       scheduler(clock, {&jobs, &pluginQueue}, leader), scheduleSettings(store.settings, scheduler, clock),
       queueService(pluginQueue), accountsService(store.accounts, store.devices, store.sealing, clock,
                                                  [this] { return renewalWindowMs(); }),
-      renewalStore(store.accounts, store.grants), incidentStore(store.database),
+      renewalStore(store.accounts, store.grants, store.pace), incidentStore(store.database),
       mailboxLeases(leases, sleepFor), attemptShare(redis.connection(), clock),
       renewal(portsOf(*this), providers),
       plugins(
@@ -260,6 +287,7 @@ QCoro::Task<> Work::start()
         co_return;
     attemptShare.start();
     renewal.start();
+    lookout.start();
     startWorkers();
     renewal.requestScan();
 }
@@ -353,7 +381,7 @@ void Work::startWorkers()
         std::make_unique<queue::Worker>(renewQueue, m_redis.endpoint(), m_redis.queueFunctions(), options);
     for (const QString &type : {renewal::RenewalEngine::scanJob, renewal::RenewalEngine::renewJob,
                                 renewal::RenewalEngine::removeJob})
-        worker->handle(type, [this](queue::Job job) { return renewal.run(std::move(job)); });
+        worker->handle(type, [this](queue::Job job) { return runRenewalJob(std::move(job)); });
     queueWatch.watch(renewQueue, *worker);
     worker->start();
 
@@ -362,6 +390,15 @@ void Work::startWorkers()
     pluginJobs.serve(*pluginWorker);
     queueWatch.watch(pluginQueueName, *pluginWorker);
     pluginWorker->start();
+}
+
+QCoro::Task<queue::JobOutcome> Work::runRenewalJob(queue::Job job)
+{
+    const bool scans = job.type == renewal::RenewalEngine::scanJob;
+    const queue::JobOutcome outcome = co_await renewal.run(std::move(job));
+    if (scans && renewal.lastScan().errorText.isEmpty())
+        lookout.scanned();
+    co_return outcome;
 }
 
 /// Both at the same time: the bound is for both.
@@ -380,6 +417,7 @@ QCoro::Task<> Work::stopWorkers()
 QCoro::Task<> Work::stop()
 {
     m_isStopping = true;
+    lookout.stop();
     scheduler.stop();
     co_await scheduleSettings.stop();
     co_await stopWorkers();

@@ -3,6 +3,7 @@
 
 #include "app/eventbus.h"
 #include "app/hostservices.h"
+#include "app/lookout.h"
 #include "app/metricsregistry.h"
 #include "app/pluginjobs.h"
 #include "app/queuewatch.h"
@@ -52,6 +53,7 @@ struct Work {
     net::HttpClient http;
     net::HttpService httpService;
     queue::Leases leases;
+    Lookout lookout;
     oauth::TokenEndpoint tokenEndpoint;
     oauth::SealedGrants sealedGrants;
     oauth::SharedTokens sharedTokens;
@@ -96,6 +98,7 @@ private:
     Scheduler *schedulesOf(const QString &plugin);
     QCoro::Task<> startSchedules();
     void startWorkers();
+    QCoro::Task<queue::JobOutcome> runRenewalJob(queue::Job job);
     QCoro::Task<> stopWorkers();
     const renewal::Provider *gmailProvider() const;
 
