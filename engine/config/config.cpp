@@ -203,6 +203,21 @@ GoogleConfig readGoogle(SectionReader section)
     return google;
 }
 
+PushConfig readPush(SectionReader section)
+{
+    PushConfig push;
+    push.audience = section.text(u"audience"_s);
+    push.serviceAccount = section.text(u"service_account"_s);
+    push.certsUrl = url(section, u"certs_url"_s, push.certsUrl, {u"https"_s, u"http"_s});
+    if (push.audience.isEmpty() != push.serviceAccount.isEmpty())
+        section.fault(push.audience.isEmpty() ? u"audience"_s : u"service_account"_s,
+                      u"is missing: Pub/Sub's pushes are checked for both audience and service_account."_s);
+    if (push.certsUrl.isEmpty())
+        section.fault(u"certs_url"_s, u"must name where Google's keys are; leave it out for the default."_s);
+    section.refuseUnknown();
+    return push;
+}
+
 LogConfig readLog(SectionReader section)
 {
     LogConfig log;
@@ -267,6 +282,7 @@ Result<Config> Config::load(const QString &file, const QMap<QString, QString> &e
     config.database = readDatabase(root.section(u"database"_s));
     config.queue = readQueue(root.section(u"queue"_s), config.redis);
     config.google = readGoogle(root.section(u"google"_s));
+    config.push = readPush(root.section(u"push"_s));
     config.log = readLog(root.section(u"log"_s));
     config.sealingKeyFile = root.text(u"sealing_key_file"_s);
     checkFile(root, u"sealing_key_file"_s, config.sealingKeyFile);

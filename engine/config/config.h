@@ -55,6 +55,13 @@ struct GoogleConfig {
     QMap<QString, ProjectConfig> projects; ///< always has "default"
 };
 
+/// Pub/Sub that pushes straight to the engine; off while audience is empty.
+struct PushConfig {
+    QString audience; ///< of the tokens that pushes carry
+    QString serviceAccount; ///< whose tokens these are; set exactly when audience is
+    QString certsUrl = QStringLiteral("https://www.googleapis.com/oauth2/v3/certs"); ///< a JWKS
+};
+
 struct LogConfig {
     QString level = QStringLiteral("info");
     QString format = QStringLiteral("text"); ///< or "json"
@@ -67,6 +74,7 @@ struct Config {
     DatabaseConfig database;
     QueueConfig queue;
     GoogleConfig google;
+    PushConfig push;
     LogConfig log;
     QString sealingKeyFile; ///< empty = made in the state folder
     QMap<QString, QJsonObject> plugins; ///< by plugin id: section as written, durations in milliseconds

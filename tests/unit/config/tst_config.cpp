@@ -35,6 +35,8 @@ private Q_SLOTS:
         QCOMPARE(config->queue.leaseMs, 10'000);
         QCOMPARE(config->queue.consumers, 2);
         QCOMPARE(config->queue.prefetch, 2);
+        QVERIFY(config->push.audience.isEmpty() && config->push.serviceAccount.isEmpty());
+        QCOMPARE(config->push.certsUrl, u"https://www.googleapis.com/oauth2/v3/certs"_s);
         QCOMPARE(config->google.projects.keys(), QStringList{u"default"_s});
         QCOMPARE(config->google.projects[u"default"_s].preset, u"gmail-2026"_s);
     }
@@ -53,6 +55,7 @@ private Q_SLOTS:
             "[google.projects.eu.clients.\"web.1\"]\nclient_id = \"c\"\nclient_secret_file = \""
             + secret.fileName().toUtf8()
             + "\"\n"
+              "[push]\naudience = \"https://tk.example/push\"\nservice_account = \"push@p-1\"\n"
               "[log]\nlevel = \"debug\"\nformat = \"json\"\n"
               "[plugins.gmail-quota]\nfail_open = false\nsend_slack = \"2s\"\n";
         const Result<Config> config = Config::load(file(text), {});
@@ -67,6 +70,8 @@ private Q_SLOTS:
         QCOMPARE(eu.limits["account_capacity"_L1].toInteger(), 500);
         QCOMPARE(eu.clients[u"web.1"_s].clientId, u"c"_s);
         QVERIFY(config->google.projects.contains(u"default"_s));
+        QCOMPARE(config->push.audience, u"https://tk.example/push"_s);
+        QCOMPARE(config->push.serviceAccount, u"push@p-1"_s);
         const QJsonObject quota = config->plugins[u"gmail-quota"_s];
         QCOMPARE(quota["fail_open"_L1], QJsonValue(false));
         QCOMPARE(quota["send_slack"_L1].toInteger(), 2000);
@@ -152,6 +157,10 @@ private Q_SLOTS:
                                    << u"from 1"_s;
         QTest::newRow("prefetch") << QByteArray("[queue]\nprefetch = 65\n") << bad << u"queue.prefetch"_s
                                   << u"to 64"_s;
+        QTest::newRow("half a push endpoint")
+            << QByteArray("[push]\naudience = \"a\"\n") << bad << u"push.service_account"_s << u"both"_s;
+        QTest::newRow("keys from nowhere")
+            << QByteArray("[push]\ncerts_url = \"\"\n") << bad << u"push.certs_url"_s << u"default"_s;
         QTest::newRow("mistyped queue") << QByteArray("[queu]\n") << bad << u"queu"_s << u"\"queue\""_s;
         QTest::newRow("replicas of the private server")
             << QByteArray("[queue]\ndurability = \"replicated\"\n") << bad << u"queue.durability"_s
