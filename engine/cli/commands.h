@@ -19,5 +19,6 @@ void addQueue(CLI::App &app, Session &session);
 void addQueueMoves(CLI::App &queue, Session &session); ///< queue requeue, discard, restore
 void addPlugins(CLI::App &app, Session &session); ///< plugins, plugin check
 void addConfig(CLI::App &app, Session &session);
+void addSimulate(CLI::App &app, Session &session);
 
 } // namespace tidekeeper::cli

@@ -50,6 +50,7 @@ int main(int argc, char **argv)
     addQueue(app, session);
     addPlugins(app, session);
     addConfig(app, session);
+    addSimulate(app, session);
 
     try {
         app.parse(argc, argv);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QtCore/QElapsedTimer>
+#include <QtCore/QString>
 
 namespace tidekeeper::cli {
 
@@ -11,6 +12,7 @@ public:
     explicit ProgressBar(qint64 total); ///< of whatever done counts; 0 = not known
 
     void show(qint64 done, qint64 accounts) const;
+    void show(qint64 done, const QString &what) const;
     void clear() const;
 
 private:
