@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oauth/serviceaccount.h"
 
+#include "oauth/rs256.h"
+
 #include <QtCore/QFile>
 #include <QtCore/QJsonDocument>
 #include <QtCore/QJsonObject>
-
-#include <openssl/bio.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-
-#include <memory>
 
 using namespace Qt::StringLiterals;
 
@@ -24,18 +20,6 @@ constexpr qint64 clockSlackS = 10;
 constexpr qint64 lifetimeS = 3600;
 constexpr qint64 largestKeyFile = 64 * 1024;
 
-template<auto function>
-struct Free {
-    template<typename T>
-    void operator()(T *pointer) const
-    {
-        function(pointer);
-    }
-};
-using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
-using PrivateKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using DigestContext = std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>>;
-
 QByteArray base64Url(const QByteArray &bytes)
 {
     return bytes.toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals);
@@ -44,32 +28,6 @@ QByteArray base64Url(const QByteArray &bytes)
 QByteArray encoded(const QJsonObject &object)
 {
     return base64Url(QJsonDocument(object).toJson(QJsonDocument::Compact));
-}
-
-Result<QByteArray> rs256(const QByteArray &text, const QByteArray &privateKeyPem)
-{
-    const auto broken = [] {
-        return fail(u"service_account_key"_s,
-                    u"The private key of the service account is not a usable RSA key."_s);
-    };
-    const Bio bio(BIO_new_mem_buf(privateKeyPem.constData(), static_cast<int>(privateKeyPem.size())));
-    const PrivateKey key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-    if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA)
-        return broken();
-    const DigestContext context(EVP_MD_CTX_new());
-    const auto *data = reinterpret_cast<const unsigned char *>(text.constData());
-    const auto size = static_cast<size_t>(text.size());
-    size_t length = 0;
-    if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1
-        || EVP_DigestSign(context.get(), nullptr, &length, data, size) != 1)
-        return broken();
-    QByteArray signature(static_cast<qsizetype>(length), Qt::Uninitialized);
-    if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char *>(signature.data()), &length, data,
-                       size)
-        != 1)
-        return broken();
-    signature.truncate(static_cast<qsizetype>(length));
-    return signature;
 }
 
 } // namespace
@@ -108,9 +66,10 @@ Result<QByteArray> signedAssertion(const ServiceAccountKey &key, const QString &
         claims.insert(u"sub"_s, subject);
 
     const QByteArray text = encoded(header) + '.' + encoded(claims);
-    const Result<QByteArray> signature = rs256(text, key.privateKeyPem);
+    const std::optional<QByteArray> signature = signedRs256(text, key.privateKeyPem);
     if (!signature)
-        return fail(signature.error());
+        return fail(u"service_account_key"_s,
+                    u"The private key of the service account is not a usable RSA key."_s);
     return text + '.' + base64Url(*signature);
 }
 
