@@ -91,6 +91,8 @@ QCoro::Task<queue::JobOutcome> RenewalFlow::renew(store::AccountRow row, core::S
                                      provider.cursorKeys,   m_ports.random(),  verdict.waitMs,
                                      verdict.hold};
     const Result<core::Applied> applied = co_await save(subscription, outcome, context);
+    if (!applied && applied.error().code == "not_found"_L1)
+        co_return queue::JobOutcome{}; // forgotten meanwhile
     if (!applied)
         co_return queue::JobOutcome{queue::JobOutcome::Kind::Retry, -1, u"store"_s, applied.error().text};
     if (applied->accountState) {
@@ -117,30 +119,37 @@ void RenewalFlow::measure(const core::Subscription &before, const core::Outcome 
     m_ports.measure(measured);
 }
 
-/// The provider has answered: whatever happens now, only the saving is repeated, never the call.
+/// The provider has answered: whatever happens now, only the saving is repeated, never the call, until the database is
+/// back or the engine stops. Nothing else could be begun meanwhile, since every job reads its row first. A row that can
+/// be read and for half a minute not be written is given up: it must not hold a worker for ever.
 QCoro::Task<Result<core::Applied>> RenewalFlow::save(core::Subscription subscription, core::Outcome outcome,
                                                      core::ApplyContext context)
 {
-    constexpr std::array<qint64, 9> pausesMs{100, 200, 500, 1'000, 2'000, 5'000, 10'000, 20'000, 20'000};
-    for (size_t tries = 0;; ++tries) {
+    constexpr std::array<qint64, 8> pausesMs{100, 200, 500, 1'000, 2'000, 5'000, 10'000, 20'000};
+    for (size_t failures = 0;;) {
         core::Applied applied = core::applyOutcome(subscription, outcome, context);
         const Result<core::Subscription> saved = co_await m_ports.store.save(applied.subscription);
         if (saved)
             co_return applied;
-        if (tries == pausesMs.size() || saved.error().code == "not_found"_L1)
+        if (saved.error().code == "not_found"_L1)
             co_return fail(saved.error());
-        if (saved.error().code != "conflict"_L1) {
-            co_await m_ports.sleep(pausesMs.at(tries));
-            continue;
+        if (saved.error().code == "conflict"_L1) {
+            // Somebody wrote the row meanwhile: the outcome is applied to what stands there now.
+            const Result<store::AccountRow> row = co_await m_ports.store.find(subscription.account);
+            const auto fresh = row ? subscriptionOf(*row, subscription.id) : std::nullopt;
+            if (fresh) {
+                subscription = *fresh;
+                continue;
+            }
+            if (row || row.error().code == "not_found"_L1)
+                co_return fail(u"not_found"_s, u"The subscription was removed while it was renewed."_s);
         }
-        // Somebody wrote the row meanwhile: the outcome is applied to what stands there now.
-        const Result<store::AccountRow> row = co_await m_ports.store.find(subscription.account);
-        if (!row)
-            continue;
-        const auto fresh = subscriptionOf(*row, subscription.id);
-        if (!fresh)
-            co_return fail(u"not_found"_s, u"The subscription was removed while it was renewed."_s);
-        subscription = *fresh;
+        if (failures >= pausesMs.size()) {
+            const Result<store::AccountRow> row = co_await m_ports.store.find(subscription.account);
+            if (row)
+                co_return fail(saved.error());
+        }
+        co_await m_ports.sleep(pausesMs.at(std::min(failures++, pausesMs.size() - 1)));
     }
 }
 

@@ -108,6 +108,8 @@ public:
 
     QCoro::Task<Result<store::AccountRow>> find(QString account) override
     {
+        if (isAway)
+            co_return fail(u"database_unavailable"_s, u"The database is away."_s);
         if (!rows.contains(account))
             co_return fail(u"not_found"_s, u"No such account."_s);
         co_return rows.value(account);
@@ -164,6 +166,7 @@ public:
     core::PaceLevel level;
     std::deque<QString> saveFailures;
     bool dueFails = false;
+    bool isAway = false; ///< for find()
     int saves = 0;
     int retired = 0;
 };

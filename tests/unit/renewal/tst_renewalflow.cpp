@@ -39,6 +39,7 @@ private Q_SLOTS:
     void unreadableGrantCostsNothing();
     void saveFailsAfterGoogleSaidYes();
     void saveFailsForGood();
+    void saveWaitsForADatabaseThatIsAway();
     void rowChangedMeanwhile();
     void leaseTaken();
     void rowIsReadAgainUnderTheLease();
@@ -231,6 +232,16 @@ void TestRenewalFlow::saveFailsForGood()
     QCOMPARE(world().provider.renewed.size(), 1);
     QCOMPARE(world().leases.held, 0);
     QVERIFY(!world().events.contains(u"account.renewed"_s));
+}
+
+void TestRenewalFlow::saveWaitsForADatabaseThatIsAway()
+{
+    world().store.saveFailures.assign(40, u"database_unavailable"_s);
+    world().provider.onRenew = [this] { world().store.isAway = true; };
+    QCOMPARE(world().renew(a).kind, Kind::Done);
+    QCOMPARE(world().provider.renewed.size(), 1); // one watch call, however long it takes
+    QCOMPARE(world().store.saves, 41);
+    QCOMPARE(world().sleepsMs.last(), 20'000);
 }
 
 void TestRenewalFlow::rowChangedMeanwhile()
