@@ -38,11 +38,6 @@ MHD_Result takeHeader(void *headers, MHD_ValueKind, const char *name, const char
     return MHD_YES;
 }
 
-QByteArray bearerToken(const QByteArray &authorization)
-{
-    return authorization.left(7).toLower() == "bearer " ? authorization.mid(7).trimmed() : QByteArray();
-}
-
 Response unauthorized(bool tokenGiven)
 {
     Response response = Response::problem(Error::failure(
@@ -131,7 +126,7 @@ std::optional<Response> Exchange::refusal(const char *method, const Router &rout
     m_handler = match->handler;
     if (match->role == Role::None)
         return std::nullopt;
-    const QByteArray token = bearerToken(m_request.headers.value("authorization"));
+    const QByteArray token = bearerToken(m_request.headers);
     if (!token.isEmpty())
         m_request.principal = authenticator(token);
     if (m_request.principal.role == Role::None)

@@ -80,6 +80,12 @@ Result<QJsonObject> jsonObject(const Request &request)
     return document.object();
 }
 
+QByteArray bearerToken(const QHash<QByteArray, QByteArray> &headers)
+{
+    const QByteArray authorization = headers.value("authorization");
+    return authorization.left(7).toLower() == "bearer " ? authorization.mid(7).trimmed() : QByteArray();
+}
+
 QString queryValue(const Request &request, const QString &name)
 {
     return request.query.queryItemValue(name, QUrl::FullyDecoded);

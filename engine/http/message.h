@@ -56,6 +56,9 @@ QJsonObject problemDocument(const Error &error);
 /// unsupported_media_type (415). What is wrong inside the object is invalid_request (422).
 Result<QJsonObject> jsonObject(const Request &request);
 
+/// The token of "Authorization: Bearer …"; empty when there is none. headers: lower-case names.
+QByteArray bearerToken(const QHash<QByteArray, QByteArray> &headers);
+
 /// A value of the query, fully decoded; empty when it is not there.
 QString queryValue(const Request &request, const QString &name);
 
