@@ -27,6 +27,8 @@ Answer Simulator::google(const Call &call)
         return tokens.token(call);
     if (call.method == "POST" && call.path == u"/revoke"_s)
         return tokens.revoke(call);
+    if (call.method == "GET" && call.path == u"/oauth2/v3/certs"_s)
+        return pushes.keys();
     if (GmailApi::serves(call.path))
         return gmail.handle(call);
     if (FcmApi::serves(call.path))

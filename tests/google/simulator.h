@@ -5,10 +5,11 @@
 #include "google/fcm/fcmapi.h"
 #include "google/gmail/gmailapi.h"
 #include "google/oauth/tokenendpoint.h"
+#include "google/push/pushes.h"
 
 namespace tidekeeper::googlesim {
 
-/// Google's token endpoint, Gmail and FCM on one address, and /sim/… to set the scene and read the truth.
+/// Google's token endpoint, Gmail, FCM and the keys of Pub/Sub's pushes on one address, and /sim/… to set the scene and read the truth.
 class Simulator {
 public:
     explicit Simulator(SimClock::Mode mode = SimClock::Mode::Running, quint64 seed = 1);
@@ -22,6 +23,7 @@ public:
     GmailApi gmail{world, faults};
     FcmApi fcm{world, faults};
     ControlApi control{world, faults};
+    Pushes pushes{world, faults};
 
 private:
     Answer google(const Call &call);

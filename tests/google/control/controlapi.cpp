@@ -93,10 +93,12 @@ Answer ControlApi::mail(const QJsonObject &asked)
         fields.complain(u"The field email must name an account of project %1."_s.arg(projectId));
     if (!fields.problem().isEmpty())
         return controlProblem(fields.problem());
-    for (qint64 i = 0; i < count; ++i)
+    for (qint64 i = 0; i < count; ++i) {
         user->mailbox->add("From: Sender <sender@example.net>\r\nTo: " + email.toUtf8()
                                + "\r\nSubject: News\r\n\r\nNew mail.\r\n",
                            {u"INBOX"_s, u"UNREAD"_s}, {}, m_world.clock.wallMs());
+        m_world.mailArrived(email);
+    }
     return Answer::json({{u"history_id"_s, QString::number(user->mailbox->historyId())}});
 }
 

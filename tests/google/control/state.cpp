@@ -17,6 +17,14 @@ QJsonObject counted(const QHash<QString, qint64> &counts)
     return object;
 }
 
+QJsonObject byStatus(const QMap<int, qint64> &counts)
+{
+    QJsonObject object;
+    for (auto count = counts.cbegin(); count != counts.cend(); ++count)
+        object.insert(QString::number(count.key()), count.value());
+    return object;
+}
+
 QJsonObject usageOf(Usage &usage, qint64 nowUs)
 {
     return {
@@ -60,6 +68,8 @@ QJsonObject accountOf(const World &world, User &user)
     account.insert(u"watch_expires_at"_s, user.watch ? user.watch->expiresAtMs : 0);
     account.insert(u"watches"_s, watches);
     account.insert(u"stops"_s, stops);
+    account.insert(u"pushes_sent"_s, user.pushesSent);
+    account.insert(u"pushes_acknowledged"_s, user.pushesAcknowledged);
     account.insert(u"lapsed"_s, lapsed);
     account.insert(u"lapses"_s, user.lapses + (lapsed ? 1 : 0));
     account.insert(u"lapsed_ms"_s, user.lapsedMs + (lapsed ? nowMs - user.watch->expiresAtMs : 0));
@@ -99,10 +109,6 @@ QJsonObject totalsOf(const World &world)
         watching += user->watching(nowMs) ? 1 : 0;
         lapses += user->lapses + (user->watch && !user->watching(nowMs) ? 1 : 0);
     }
-    QJsonObject byStatus;
-    for (auto count = world.totals.answersByStatus.cbegin(); count != world.totals.answersByStatus.cend();
-         ++count)
-        byStatus.insert(QString::number(count.key()), count.value());
     return {
         {u"accounts"_s, qint64(world.users.size())},
         {u"watching"_s, watching},
@@ -117,7 +123,12 @@ QJsonObject totalsOf(const World &world)
         {u"token_errors"_s, world.totals.tokenErrors},
         {u"fcm_accepted"_s, world.totals.fcmAccepted},
         {u"fcm_refused"_s, world.totals.fcmRefused},
-        {u"answers_by_status"_s, byStatus},
+        {u"pushes_sent"_s, world.totals.pushesSent},
+        {u"pushes_acknowledged"_s, world.totals.pushesAcknowledged},
+        {u"pushes_refused"_s, world.totals.pushesRefused},
+        {u"pushes_suppressed"_s, world.totals.pushesSuppressed},
+        {u"push_refusals_by_status"_s, byStatus(world.totals.pushRefusalsByStatus)},
+        {u"answers_by_status"_s, byStatus(world.totals.answersByStatus)},
     };
 }
 

@@ -64,6 +64,7 @@ public:
         Failure, ///< after the call was admitted and charged
         Limit, ///< changes a limit for the calls it strikes
         Delivery, ///< slow, silent, cut
+        Push, ///< keeps a notification from being published
     };
 
     struct Hit {

@@ -234,13 +234,18 @@ std::vector<Kind> fcmKinds()
     };
 }
 
+std::vector<Kind> pushKinds()
+{
+    return {{u"no_push"_s, Stage::Push, {u"pubsub.push"_s}, always(Answer::empty())}};
+}
+
 } // namespace
 
 const std::vector<Kind> &kinds()
 {
     static const std::vector<Kind> all = [] {
         std::vector<Kind> list;
-        for (const auto &group : {generalKinds(), tokenKinds(), gmailKinds(), fcmKinds()})
+        for (const auto &group : {generalKinds(), tokenKinds(), gmailKinds(), fcmKinds(), pushKinds()})
             list.insert(list.end(), group.begin(), group.end());
         return list;
     }();

@@ -48,6 +48,7 @@ Answer watch(GmailCall &call)
         Watch{topic, call.strings(u"labelIds"_s), nowMs, nowMs + call.world.settings.watchLifetimeMs};
     user.watches.push_back(*user.watch);
     ++call.world.totals.watches;
+    call.world.notify(user); // one at once, whatever happens in the mailbox
     return Answer::json({{u"historyId"_s, QString::number(call.mailbox().historyId())},
                          {u"expiration"_s, QString::number(user.watch->expiresAtMs)}});
 }

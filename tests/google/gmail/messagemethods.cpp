@@ -58,6 +58,7 @@ Answer takeIn(GmailCall &call, const QStringList &labels)
         return errors::invalidArgument(incoming.problem);
     const auto message = call.mailbox().add(incoming.raw, labels,
                                             incoming.metadata.value(u"threadId"_s).toString(), call.nowMs());
+    call.world.mailArrived(call.user.email);
     QJsonObject answer = messageReference(*message);
     answer.insert(u"labelIds"_s, QJsonArray::fromStringList(message->labels));
     return Answer::json(answer);

@@ -43,9 +43,12 @@ std::optional<Jwt> Jwt::parse(const QByteArray &compact)
     return Jwt{headerJson.object(), claimsJson.object(), parts[0] + '.' + parts[1], *signature};
 }
 
-QByteArray Jwt::make(const QJsonObject &claims, const RsaKey &key)
+QByteArray Jwt::make(const QJsonObject &claims, const RsaKey &key, const QString &keyId)
 {
-    const QByteArray text = encoded({{u"alg"_s, u"RS256"_s}, {u"typ"_s, u"JWT"_s}}) + '.' + encoded(claims);
+    QJsonObject header{{u"alg"_s, u"RS256"_s}, {u"typ"_s, u"JWT"_s}};
+    if (!keyId.isEmpty())
+        header.insert(u"kid"_s, keyId);
+    const QByteArray text = encoded(header) + '.' + encoded(claims);
     return text + '.' + key.signRs256(text).toBase64(encoding);
 }
 

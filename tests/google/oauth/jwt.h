@@ -16,7 +16,8 @@ struct Jwt {
 
     static std::optional<Jwt>
     parse(const QByteArray &compact); ///< nothing unless three base64url parts, two of JSON
-    static QByteArray make(const QJsonObject &claims, const RsaKey &key);
+    /// keyId: the header's "kid", which a service account may leave out.
+    static QByteArray make(const QJsonObject &claims, const RsaKey &key, const QString &keyId = {});
 };
 
 } // namespace tidekeeper::googlesim

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "google/oauth/rsakey.h"
 
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -27,6 +29,16 @@ QByteArray written(const Bio &writer)
 const unsigned char *bytes(const QByteArray &array)
 {
     return reinterpret_cast<const unsigned char *>(array.constData());
+}
+
+QByteArray numberOf(const EVP_PKEY *key, const char *name)
+{
+    BIGNUM *value = nullptr;
+    EVP_PKEY_get_bn_param(key, name, &value);
+    const std::unique_ptr<BIGNUM, decltype(&BN_free)> number(value, &BN_free);
+    QByteArray bytes(BN_num_bytes(number.get()), Qt::Uninitialized);
+    BN_bn2bin(number.get(), reinterpret_cast<unsigned char *>(bytes.data()));
+    return bytes;
 }
 
 bool isRsa(const EVP_PKEY *key)
@@ -68,6 +80,16 @@ QByteArray RsaKey::privatePem() const
     const Bio writer(BIO_new(BIO_s_mem()), &BIO_free);
     PEM_write_bio_PrivateKey(writer.get(), m_key.get(), nullptr, nullptr, 0, nullptr, nullptr);
     return written(writer);
+}
+
+QByteArray RsaKey::modulus() const
+{
+    return numberOf(m_key.get(), OSSL_PKEY_PARAM_RSA_N);
+}
+
+QByteArray RsaKey::exponent() const
+{
+    return numberOf(m_key.get(), OSSL_PKEY_PARAM_RSA_E);
 }
 
 bool RsaKey::verifyRs256(const QByteArray &text, const QByteArray &signature) const

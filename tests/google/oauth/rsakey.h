@@ -10,7 +10,7 @@ struct evp_pkey_st; // OpenSSL's EVP_PKEY
 
 namespace tidekeeper::googlesim {
 
-/// An RSA key of a service account: public, or with its private half when it was generated here.
+/// An RSA key of a service account, or Google's own: public, or with its private half when it was generated here.
 class RsaKey {
 public:
     static std::optional<RsaKey> generate(); ///< 2048 bits
@@ -19,6 +19,8 @@ public:
 
     QByteArray publicPem() const;
     QByteArray privatePem() const; ///< PKCS#8, as in Google's key files
+    QByteArray modulus() const; ///< big-endian, as in a JSON web key
+    QByteArray exponent() const;
 
     bool verifyRs256(const QByteArray &text, const QByteArray &signature) const;
     QByteArray signRs256(const QByteArray &text) const;

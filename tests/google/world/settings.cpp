@@ -3,6 +3,8 @@
 
 #include "google/control/fields.h"
 
+#include <QtCore/QUrl>
+
 namespace tidekeeper::googlesim {
 
 using namespace Qt::StringLiterals;
@@ -28,8 +30,23 @@ const QList<Number> &numbers()
         {u"jwt_skew_s"_s, &Settings::jwtSkewS, 0},
         {u"history_records"_s, &Settings::historyRecords, 1},
         {u"fcm_limit_per_minute"_s, &Settings::fcmLimitPerMinute, 1},
+        {u"push_retry_ms"_s, &Settings::pushRetryMs, 1, 60'000},
     };
     return list;
+}
+
+void readPush(Fields &fields, Settings &changed)
+{
+    changed.pushUrl = fields.string(u"push_url"_s, changed.pushUrl);
+    const QUrl url(changed.pushUrl, QUrl::StrictMode);
+    if (!changed.pushUrl.isEmpty()
+        && (url.host().isEmpty() || (url.scheme() != u"http"_s && url.scheme() != u"https"_s)))
+        fields.complain(u"The field push_url must be an address that begins with http: or https:."_s);
+    changed.pushTokenAudience = fields.string(u"push_token_audience"_s, changed.pushTokenAudience);
+    changed.pushServiceAccount = fields.string(u"push_service_account"_s, changed.pushServiceAccount);
+    changed.pushShape = fields.string(u"push_shape"_s, changed.pushShape);
+    if (changed.pushShape != u"wire"_s && changed.pushShape != u"guide"_s)
+        fields.complain(u"The field push_shape must be wire or guide."_s);
 }
 
 } // namespace
@@ -41,6 +58,10 @@ QJsonObject Settings::toJson() const
         {u"charge_refused"_s, chargeRefused},
         {u"strict_watch"_s, strictWatch},
         {u"user_limit_answer"_s, userLimitAnswer},
+        {u"push_url"_s, pushUrl},
+        {u"push_token_audience"_s, pushTokenAudience},
+        {u"push_service_account"_s, pushServiceAccount},
+        {u"push_shape"_s, pushShape},
     };
     for (const Number &number : numbers())
         object.insert(number.name, this->*number.member);
@@ -65,6 +86,7 @@ QString apply(Settings &settings, const QJsonObject &changes)
     const QStringList answers{u"forbidden"_s, u"too_many_requests"_s, u"exhausted"_s};
     if (!answers.contains(changed.userLimitAnswer))
         fields.complain(u"The field user_limit_answer must be one of %1."_s.arg(answers.join(u", "_s)));
+    readPush(fields, changed);
     if (fields.problem().isEmpty())
         settings = changed;
     return fields.problem();

@@ -22,6 +22,11 @@ struct Settings {
     qint64 historyRecords = 1000; ///< older ones are forgotten: 404 for whoever asks from there
     qint64 fcmLimitPerMinute = 600'000;
     QString userLimitAnswer = QStringLiteral("forbidden"); ///< or "too_many_requests", "exhausted"
+    QString pushUrl; ///< where notifications go; empty = nowhere
+    QString pushTokenAudience; ///< empty = pushUrl
+    QString pushServiceAccount; ///< whose tokens pushes carry; empty = none
+    QString pushShape = QStringLiteral("wire"); ///< or "guide"
+    qint64 pushRetryMs = 1000; ///< until the first redelivery
 
     QJsonObject toJson() const;
 };

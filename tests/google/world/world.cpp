@@ -81,6 +81,16 @@ std::shared_ptr<User> World::findUser(const QString &email, const QString &proje
     return found == users.end() ? nullptr : found->second;
 }
 
+void World::mailArrived(const QString &email)
+{
+    const qint64 nowMs = clock.wallMs();
+    for (auto user = users.lower_bound({email, QString()}); user != users.end() && user->first.first == email;
+         ++user) {
+        if (user->second->watching(nowMs))
+            notify(*user->second);
+    }
+}
+
 Limits World::limitsOf(const Project &project) const
 {
     const PublishedLimits published = publishedLimits(presetOf(project));

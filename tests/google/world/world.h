@@ -11,6 +11,7 @@
 #include <QtCore/QMap>
 #include <QtCore/QSet>
 
+#include <functional>
 #include <map>
 
 namespace tidekeeper::googlesim {
@@ -54,6 +55,8 @@ struct User {
     std::optional<Watch> watch; ///< the latest; may have lapsed
     std::vector<Watch> watches; ///< every one that was set, oldest first
     std::vector<qint64> stopsMs;
+    qint64 pushesSent = 0; ///< redeliveries included
+    qint64 pushesAcknowledged = 0;
     int lapses = 0; ///< times a watch had run out before the next was set
     qint64 lapsedMs = 0; ///< how long the mailbox was without, until the latest watch
     QMap<QString, QString> ownLabels; ///< id → name
@@ -99,6 +102,11 @@ struct Totals {
     qint64 stops = 0;
     qint64 fcmAccepted = 0;
     qint64 fcmRefused = 0;
+    qint64 pushesSent = 0; ///< redeliveries included
+    qint64 pushesAcknowledged = 0;
+    qint64 pushesRefused = 0; ///< answered otherwise, or not at all
+    qint64 pushesSuppressed = 0; ///< by the fault no_push
+    QMap<int, qint64> pushRefusalsByStatus; ///< 0 = no answer
     QMap<int, qint64> answersByStatus; ///< of Google's paths, batch parts counted one by one
 };
 
@@ -124,6 +132,11 @@ public:
     std::shared_ptr<User> user(const QString &email, const QString &projectId,
                                int threads); ///< made when new
     std::shared_ptr<User> findUser(const QString &email, const QString &projectId) const;
+
+    /// Told of each thing that Gmail notifies the user's watch of.
+    std::function<void(User &user)> notify = [](User &) {};
+    /// Mail came into a mailbox: notifies each project that watches it.
+    void mailArrived(const QString &email);
 
     Preset presetOf(const Project &project) const { return project.preset.value_or(settings.preset); }
     Limits limitsOf(const Project &project) const;
