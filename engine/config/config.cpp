@@ -17,8 +17,6 @@ namespace {
 
 constexpr qint64 largestUnits = 1'000'000'000; // per minute or as capacity
 constexpr qint64 largestDayUnits = 1'000'000'000'000;
-constexpr qint64 shortestLeaseMs = 1'000;
-constexpr qint64 longestLeaseMs = 60'000;
 constexpr qint64 mostJobsInHand = 64;
 
 void checkFile(SectionReader &section, const QString &key, const QString &path)
@@ -37,6 +35,18 @@ QString url(SectionReader &section, const QString &key, const QString &fallback,
     if (!text.isEmpty() && (!schemes.contains(scheme) || !QUrl(text).isValid()))
         section.fault(key, u"must be an address that begins with %1."_s.arg(schemes.join(u": or "_s) + u':'));
     return text;
+}
+
+/// In milliseconds, from shortest to longest.
+qint64 durationOf(SectionReader &section, const QString &key, const QString &shortest, const QString &longest,
+                  const QString &fallback)
+{
+    const Result<qint64> ms = parseDuration(section.text(key, fallback));
+    if (ms && *ms >= parseDuration(shortest).value() && *ms <= parseDuration(longest).value())
+        return *ms;
+    section.fault(
+        key, u"must be a duration from \"%1\" to \"%2\", such as \"%3\"."_s.arg(shortest, longest, fallback));
+    return parseDuration(fallback).value();
 }
 
 HttpConfig readHttp(SectionReader section)
@@ -88,11 +98,7 @@ QueueConfig readQueue(SectionReader section, const RedisConfig &redis)
     if (queue.replicated && redis.url.isEmpty())
         section.fault(u"durability"_s,
                       u"can only be \"replicated\" with redis.url: the private server has no replica."_s);
-    const QString lease = section.text(u"lease"_s, u"10s"_s);
-    if (const Result<qint64> ms = parseDuration(lease); ms && *ms >= shortestLeaseMs && *ms <= longestLeaseMs)
-        queue.leaseMs = static_cast<int>(*ms);
-    else
-        section.fault(u"lease"_s, u"must be a duration from \"1s\" to \"1m\", such as \"10s\"."_s);
+    queue.leaseMs = static_cast<int>(durationOf(section, u"lease"_s, u"1s"_s, u"1m"_s, u"10s"_s));
     queue.consumers = section.wholeNumber(u"consumers"_s, 1, mostJobsInHand).toInt(queue.consumers);
     queue.prefetch = section.wholeNumber(u"prefetch"_s, 1, mostJobsInHand).toInt(queue.prefetch);
     section.refuseUnknown();
@@ -206,6 +212,8 @@ GoogleConfig readGoogle(SectionReader section)
 PushConfig readPush(SectionReader section)
 {
     PushConfig push;
+    push.provenWithinMs = durationOf(section, u"proven_within"_s, u"1s"_s, u"1h"_s, u"2m"_s);
+    push.brokenAfterMs = durationOf(section, u"broken_after"_s, u"1s"_s, u"1d"_s, u"10m"_s);
     push.audience = section.text(u"audience"_s);
     push.serviceAccount = section.text(u"service_account"_s);
     push.certsUrl = url(section, u"certs_url"_s, push.certsUrl, {u"https"_s, u"http"_s});

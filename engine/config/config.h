@@ -55,8 +55,10 @@ struct GoogleConfig {
     QMap<QString, ProjectConfig> projects; ///< always has "default"
 };
 
-/// Pub/Sub that pushes straight to the engine; off while audience is empty.
+/// The proof that watches deliver, and Pub/Sub that pushes straight to the engine; that is off while audience is empty.
 struct PushConfig {
+    qint64 provenWithinMs = 120'000; ///< so long a push may take after its renewal
+    qint64 brokenAfterMs = 600'000; ///< so long renewals may run without any push at all
     QString audience; ///< of the tokens that pushes carry
     QString serviceAccount; ///< whose tokens these are; set exactly when audience is
     QString certsUrl = QStringLiteral("https://www.googleapis.com/oauth2/v3/certs"); ///< a JWKS

@@ -25,7 +25,7 @@ PushState pushStateOf(qint64 renewedAt, qint64 lastPushAt, qint64 provenSince, q
 {
     if (renewedAt <= 0)
         return PushState::Unproven;
-    if (lastPushAt > 0 && lastPushAt >= renewedAt - pushAheadMs)
+    if (lastPushAt > 0 && lastPushAt >= renewedAt - limits.aheadMs)
         return PushState::Proven;
     const bool owed = provenSince > 0 && renewedAt >= provenSince;
     return owed && nowMs - renewedAt > limits.provenWithinMs ? PushState::Silent : PushState::Unproven;

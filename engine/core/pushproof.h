@@ -12,10 +12,8 @@ namespace tidekeeper::core {
 struct PushLimits {
     qint64 provenWithinMs = 120'000; ///< so long a push may take after its renewal
     qint64 brokenAfterMs = 600'000; ///< so long nobody's renewal was followed by any push at all
+    qint64 aheadMs = 10'000; ///< so far a push may overtake the answer to the very watch that caused it
 };
-
-/// A push may overtake the answer to the very watch that caused it.
-constexpr qint64 pushAheadMs = 10'000;
 
 enum class PushState : quint8 { Unproven, Proven, Silent };
 QString toString(PushState state); ///< "unproven"

@@ -9,7 +9,7 @@ namespace tidekeeper::renewal {
 
 namespace {
 
-constexpr qint64 everyMs = 60'000;
+constexpr qint64 mostRestMs = 60'000;
 constexpr qint64 restPerWork = 100; // of a million accounts a look takes a while
 constexpr int mostSilentAtOnce = 50;
 
@@ -17,10 +17,8 @@ QString textOf(const store::PushCounts &counts, bool broken)
 {
     if (broken)
         return u"Watches are renewed but no push arrives at all. Usual causes: gmail-api-push may no longer "
-               u"publish "
-               "to the topic; the subscription is missing or paused; the endpoint refuses pushes; the "
-               "consumer "
-               "stopped reporting them."_s;
+               "publish to the topic; the Pub/Sub subscription is missing or paused; the endpoint refuses "
+               "pushes; the consumer stopped reporting them."_s;
     if (counts.provenSince == 0)
         return u"No push was ever reported, so nothing is known of delivery."_s;
     return u"%1 of %2 watches are proven to deliver, %3 are silent."_s.arg(counts.proven)
@@ -41,13 +39,13 @@ PushProof::PushProof(store::PushStore &store, const Clock &clock, core::PushLimi
 
 void PushProof::start()
 {
-    m_isStopped = false;
+    m_isRunning = true;
     look();
 }
 
 void PushProof::stop()
 {
-    m_isStopped = true;
+    m_isRunning = false;
     m_timer.stop();
 }
 
@@ -77,6 +75,7 @@ QCoro::Task<> PushProof::writeAll()
     while (m_next) {
         const std::shared_ptr<Batch> batch = std::exchange(m_next, nullptr);
         const Result<QSet<QString>> unknown = co_await m_store.note(batch->byEmail);
+        ++m_writes;
         batch->stored.addResult(unknown);
         batch->stored.finish();
     }
@@ -91,8 +90,9 @@ QCoro::Task<> PushProof::look()
         log::warning(u"pushes"_s, counts.error().text);
     else
         co_await judgePath(*counts);
-    if (!m_isStopped)
-        m_timer.start(int(std::max(everyMs, restPerWork * (m_clock.monotonicMs() - begun))));
+    const qint64 restMs = std::min(mostRestMs, m_limits.provenWithinMs / 2);
+    if (m_isRunning)
+        m_timer.start(int(std::max(restMs, restPerWork * (m_clock.monotonicMs() - begun))));
 }
 
 QCoro::Task<> PushProof::judgePath(store::PushCounts counts)
@@ -100,16 +100,19 @@ QCoro::Task<> PushProof::judgePath(store::PushCounts counts)
     const qint64 now = m_clock.nowMs();
     const bool broken = core::isPushPathBroken(counts.provenSince, counts.firstUnansweredAt, now, m_limits);
     const QString text = textOf(counts, broken);
-    const Result<bool> changed = co_await m_store.markPath(broken, now);
-    if (changed && *changed)
-        m_publish(broken ? u"push.path_broken"_s : u"push.path_recovered"_s, {{u"text"_s, text}});
-    const Result<qint64> since = co_await m_store.pathBrokenSince();
+    const Result<qint64> known = co_await m_store.pathBrokenSince();
+    const qint64 knownSince = known.value_or(0);
+    if (known && broken != (knownSince > 0)) {
+        const Result<bool> changed = co_await m_store.markPath(broken, now);
+        if (changed && *changed)
+            m_publish(broken ? u"push.path_broken"_s : u"push.path_recovered"_s, {{u"text"_s, text}});
+    }
     m_status = {{u"on"_s, counts.provenSince > 0},
                 {u"proven"_s, counts.proven},
                 {u"unproven"_s, counts.unproven},
                 {u"silent"_s, counts.silent},
                 {u"path_broken"_s, broken},
-                {u"since"_s, since.value_or(0)},
+                {u"since"_s, broken ? (knownSince > 0 ? knownSince : now) : 0},
                 {u"text"_s, text}};
     if (!broken && counts.proven > 0 && counts.silent > 0)
         co_await settleSilences();

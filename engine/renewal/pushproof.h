@@ -27,7 +27,9 @@ public:
     PushProof(store::PushStore &store, const Clock &clock, core::PushLimits limits, Publish publish,
               Repair repair, QObject *parent = nullptr);
 
-    void start(); ///< looks now, then once a minute, never more than a hundredth of the time
+    /// Looks now, then twice within what a push may take, at most once a minute, and for no more than a hundredth of
+    /// the time.
+    void start();
     void stop();
 
     /// Returns when it is stored, so that whoever acknowledges loses nothing. What arrives during a write goes into
@@ -35,9 +37,10 @@ public:
     /// Failure: database_unavailable.
     QCoro::Task<Result<QSet<QString>>> report(QMap<QString, QString> historyIdByEmail);
 
-    QCoro::Task<> look();
+    QCoro::Task<> look(); ///< what start() does again and again
     /// As of the last look: {"on", "proven", "unproven", "silent", "path_broken", "since" (of that), "text"}.
     const QJsonObject &status() const { return m_status; }
+    qint64 writes() const { return m_writes; } ///< transactions that report() took
 
 private:
     struct Batch {
@@ -58,7 +61,8 @@ private:
     QJsonObject m_status{{QStringLiteral("on"), false}};
     std::shared_ptr<Batch> m_next; ///< waits for the write under way
     bool m_isWriting = false;
-    bool m_isStopped = false;
+    qint64 m_writes = 0;
+    bool m_isRunning = false;
 };
 
 } // namespace tidekeeper::renewal

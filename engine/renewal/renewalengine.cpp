@@ -220,6 +220,25 @@ QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
     co_return enqueued;
 }
 
+QCoro::Task<Result<>> RenewalEngine::repair(QString account, QString subscription)
+{
+    if (everyProviderObserves())
+        co_return fail(observing());
+    core::Subscription row;
+    row.account = account;
+    row.id = subscription;
+    queue::JobSpec spec = forcedSpec(row);
+    spec.payload.insert("repair"_L1, true);
+    spec.urgent = false; // it may be one of many, and none of them lapses
+    const QList<queue::JobSpec> specs{spec};
+    const auto results = co_await m_ports.enqueue(specs);
+    if (!results)
+        co_return fail(results.error());
+    if (results->isEmpty() || !isNew(results->first()))
+        co_return fail(u"conflict"_s, u"A silent watch is not repaired: its renewal is under way already."_s);
+    co_return Result<>();
+}
+
 QCoro::Task<Result<int>> RenewalEngine::pullForward(QList<store::AccountRow> rows, qint64 spreadMs)
 {
     const Result<int> moved =

@@ -56,6 +56,10 @@ public:
     /// The same for many, all of them active; how many jobs are new or promoted.
     QCoro::Task<Result<int>> renewNow(QList<store::AccountRow> rows);
 
+    /// A renewal that ends the watch first, for one that delivers nothing. Failures: conflict (the provider only
+    /// observes, or a renewal is under way already), redis_*.
+    QCoro::Task<Result<>> repair(QString account, QString subscription);
+
     /// All active ones of these become due within spreadMs, each at its own moment; how many moved. Also while only
     /// observing: then it is what would be renewed.
     QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> rows, qint64 spreadMs);

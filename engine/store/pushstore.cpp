@@ -89,7 +89,7 @@ const QString silentWatches =
 
 QVariantList silentValues(qint64 since, const core::PushLimits &limits, qint64 nowMs)
 {
-    return {gmailProvider, core::pushAheadMs, since, nowMs - limits.provenWithinMs};
+    return {gmailProvider, limits.aheadMs, since, nowMs - limits.provenWithinMs};
 }
 
 Result<qint64> number(QSqlDatabase &db, const QString &sql, const QVariantList &values)
@@ -115,7 +115,7 @@ Result<PushCounts> counted(QSqlDatabase &db, const core::PushLimits &limits, qin
         u"SELECT COUNT(*) FROM subscriptions s JOIN pushes p ON p.account = s.account WHERE s.active = 1"
         " AND s.provider = ? AND p.last_push_at > 0 AND s.last_success_at > 0"
         " AND p.last_push_at >= s.last_success_at - ?"_s,
-        {gmailProvider, core::pushAheadMs});
+        {gmailProvider, limits.aheadMs});
     const Result<qint64> silent =
         number(db, u"SELECT COUNT(*)"_s + silentWatches, silentValues(*since, limits, nowMs));
     const Result<qint64> last = number(db, u"SELECT COALESCE(MAX(last_push_at), 0) FROM pushes"_s, {});
@@ -127,7 +127,7 @@ Result<PushCounts> counted(QSqlDatabase &db, const core::PushLimits &limits, qin
         db,
         u"SELECT COALESCE(MIN(last_success_at), 0) FROM subscriptions WHERE active = 1 AND provider = ?"
         " AND last_success_at > ?"_s,
-        {gmailProvider, *last + core::pushAheadMs});
+        {gmailProvider, *last + limits.aheadMs});
     if (!unanswered)
         return fail(unanswered.error());
     counts.proven = *proven;

@@ -48,9 +48,9 @@ void TestPushProof::states_data()
     QTest::newRow("late push") << renewed << renewed + 9 * minute << since << renewed + 10 * minute
                                << u"proven"_s;
     QTest::newRow("overtook the answer")
-        << renewed << renewed - pushAheadMs << since << renewed << u"proven"_s;
+        << renewed << renewed - PushLimits().aheadMs << since << renewed << u"proven"_s;
     QTest::newRow("of the watch before")
-        << renewed << renewed - pushAheadMs - 1 << since << renewed + 3 * minute << u"silent"_s;
+        << renewed << renewed - PushLimits().aheadMs - 1 << since << renewed + 3 * minute << u"silent"_s;
     QTest::newRow("off") << renewed << qint64(0) << qint64(0) << renewed + 60 * minute << u"unproven"_s;
     QTest::newRow("renewed before the first push ever")
         << renewed << qint64(0) << renewed + 1 << renewed + 60 * minute << u"unproven"_s;

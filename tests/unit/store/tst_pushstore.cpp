@@ -82,16 +82,16 @@ void TestPushStore::countsAsTheDecisionDoes()
 {
     QVERIFY(push(u"a"_s, now).has_value());
     QVERIFY(push(u"b"_s, now).has_value());
-    renewed(u"a"_s, now + core::pushAheadMs); // its push came just early enough
-    renewed(u"b"_s, now + core::pushAheadMs + 1);
-    const qint64 last = now + core::pushAheadMs + 1 + limits.provenWithinMs;
+    renewed(u"a"_s, now + limits.aheadMs); // its push came just early enough
+    renewed(u"b"_s, now + limits.aheadMs + 1);
+    const qint64 last = now + limits.aheadMs + 1 + limits.provenWithinMs;
     for (const qint64 at : {last, last + 1}) {
         const PushCounts counts = *wait(m_store->count(limits, at));
-        const auto state = core::pushStateOf(now + core::pushAheadMs + 1, now, now, at, limits);
+        const auto state = core::pushStateOf(now + limits.aheadMs + 1, now, now, at, limits);
         QCOMPARE(counts.proven, 1);
         QCOMPARE(counts.silent, state == core::PushState::Silent ? 1 : 0);
         QCOMPARE(counts.unproven, state == core::PushState::Silent ? 1 : 2);
-        QCOMPARE(counts.firstUnansweredAt, now + core::pushAheadMs + 1);
+        QCOMPARE(counts.firstUnansweredAt, now + limits.aheadMs + 1);
     }
     QCOMPARE(wait(m_store->count(limits, last + 1))->silent, 1);
 }
