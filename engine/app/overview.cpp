@@ -55,6 +55,7 @@ QCoro::Task<QJsonObject> Overview::read()
     overview.insert("limiters"_L1, limiterSwitches());
     overview.insert("scan"_L1, scanView(schedules, lastScanMs));
     overview.insert("renewal"_L1, renewalView());
+    overview.insert("pushes"_L1, m_work.pushProof.status());
 
     QJsonArray parts;
     addRedis(parts);

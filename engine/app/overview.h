@@ -17,7 +17,7 @@ public:
     ///  "limiters": [{"name", "enabled", "enforce", "fail_open", "local_fallback",
     ///                "granted_while_disabled": {lane: calls}}],
     ///  "scan": {"last_at": in any engine, "due", "enqueued", "schedule", "scheduled", "paused", "interval_ms"},
-    ///  "renewal": {as RenewalEngine::status(), "has_provider"}, "database": {"up", "code"},
+    ///  "renewal": {as RenewalEngine::status(), "has_provider"}, "pushes": {as PushProof::status()}, "database": {"up", "code"},
     ///  as Lookout::facts(): "started_at", "coverage", "clock_skew_ms", "hints", "parts": [{"name", "ok", "ready", "code", "text"}], "problems": [the parts not ok]}
     QCoro::Task<QJsonObject> read();
 

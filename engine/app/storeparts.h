@@ -9,6 +9,7 @@
 #include "store/journal.h"
 #include "store/lapsestore.h"
 #include "store/pacestore.h"
+#include "store/pushstore.h"
 #include "store/settingsstore.h"
 
 namespace tidekeeper::app {
@@ -18,7 +19,7 @@ class StoreParts {
 public:
     explicit StoreParts(const QString &url)
         : database(url), settings(database), journal(database), accounts(database), grants(database),
-          devices(database), coverage(database), lapses(database), pace(database)
+          devices(database), coverage(database), lapses(database), pace(database), pushes(database)
     { }
 
     /// Failures: database_*, sealing_key_*.
@@ -43,6 +44,7 @@ public:
     store::CoverageStore coverage;
     store::LapseStore lapses;
     store::PaceStore pace;
+    store::PushStore pushes;
     std::shared_ptr<const oauth::Sealing> sealing; ///< after open()
 };
 

@@ -111,9 +111,10 @@ void logEvent(QJsonObject event)
 {
     const QString type = event.take("type"_L1).toString();
     const bool loud = type.startsWith("alert."_L1) || type == "account.parked"_L1
-        || type == "account.lapsed"_L1
-        || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1 || type == "schedule.overdue"_L1
-        || type == "scheduler.not_ready"_L1 || type == "project.breaker_open"_L1 || type == "wave.opened"_L1;
+        || type == "account.lapsed"_L1 || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1
+        || type == "schedule.overdue"_L1 || type == "scheduler.not_ready"_L1
+        || type == "project.breaker_open"_L1 || type == "wave.opened"_L1 || type == "push.path_broken"_L1
+        || type == "push.silent"_L1;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
@@ -150,6 +151,15 @@ QCoro::Task<> giveBack(limits::BucketService &buckets, QString limiter, QString 
     const Result<QJsonObject> refunded = co_await buckets.refund(limiter, grantId);
     if (!refunded)
         log::warning(u"renewal"_s, u"Unused quota was not given back: "_s + refunded.error().text);
+}
+
+core::PushLimits limitsOf(const config::PushConfig &config)
+{
+    core::PushLimits limits;
+    limits.provenWithinMs = config.provenWithinMs;
+    limits.brokenAfterMs = config.brokenAfterMs;
+    limits.aheadMs = std::min(limits.aheadMs, config.provenWithinMs / 2);
+    return limits;
 }
 
 std::unique_ptr<queue::ReplicatedCalls> replicatedCalls(const config::QueueConfig &config,
@@ -229,6 +239,12 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
       renewalStore(store.accounts, store.grants, store.pace), incidentStore(store.database),
       mailboxLeases(leases, sleepFor), attemptShare(redis.connection(), clock),
       renewal(portsOf(*this), providers),
+      pushProof(
+          store.pushes, clock, limitsOf(config.push),
+          [this](const QString &type, const QJsonObject &event) { events.publish(type, event); },
+          [this](const QString &account, const QString &subscription) {
+              return renewal.repair(account, subscription);
+          }),
       plugins(
           services,
           hostOptions(config,
@@ -287,6 +303,7 @@ QCoro::Task<> Work::start()
         co_return;
     attemptShare.start();
     renewal.start();
+    pushProof.start();
     lookout.start();
     startWorkers();
     renewal.requestScan();
@@ -418,6 +435,7 @@ QCoro::Task<> Work::stop()
 {
     m_isStopping = true;
     lookout.stop();
+    pushProof.stop();
     scheduler.stop();
     co_await scheduleSettings.stop();
     co_await stopWorkers();

@@ -23,6 +23,7 @@
 #include "queue/replicatedcalls.h"
 #include "queue/worker.h"
 #include "renewal/attemptshare.h"
+#include "renewal/pushproof.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
 #include "scheduler/pluginschedules.h"
@@ -86,6 +87,7 @@ struct Work {
     renewal::AttemptShare attemptShare;
     renewal::Providers providers;
     renewal::RenewalEngine renewal;
+    renewal::PushProof pushProof;
 
     pluginhost::ServiceRegistry services;
     pluginhost::PluginHost plugins;
