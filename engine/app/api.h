@@ -5,6 +5,7 @@
 #include "app/statuscontroller.h"
 #include "config/config.h"
 #include "http/accountscontroller.h"
+#include "http/accountstatescontroller.h"
 #include "http/audit.h"
 #include "http/auth.h"
 #include "http/bucketscontroller.h"
@@ -41,6 +42,7 @@ struct Api {
     http::QuotaController quota;
     http::PluginsController plugins;
     http::AccountsController accounts;
+    http::AccountStatesController accountStates;
     http::DevicesController devices;
     http::RenewalController renewal;
     http::WavesController waves;

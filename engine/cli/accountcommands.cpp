@@ -18,9 +18,9 @@ namespace {
 
 const QString accountsPath = u"/api/v1/accounts"_s;
 
-QString pathOf(const std::string &id, const QString &verb = {})
+QString pathOf(const std::string &id)
 {
-    return accountsPath + u'/' + segment(id) + verb;
+    return accountsPath + u'/' + segment(id);
 }
 
 struct ListOptions {
@@ -190,72 +190,6 @@ Result<ExitCode> add(Session &session, const AddOptions &options)
     return body ? shown(session, session.send("PUT", pathOf(options.id), *body)) : fail(body.error());
 }
 
-/// The same call for each account; goes on after a refusal, stops when no engine answers.
-Result<ExitCode> each(Session &session, const std::vector<std::string> &ids, const QByteArray &method,
-                      const QString &verb, const QString &done)
-{
-    ExitCode code = ExitCode::Ok;
-    QJsonArray answers;
-    for (const std::string &id : ids) {
-        const Result<QJsonObject> answer = session.send(method, pathOf(id, verb));
-        if (!answer && answer.error().code == "unreachable"_L1)
-            return fail(answer.error());
-        if (!answer) {
-            session.complain(u"%1: %2"_s.arg(text(id), answer.error().text));
-            code = ExitCode::Refused;
-        } else if (session.json) {
-            answers.append(*answer);
-        } else {
-            session.print(u"%1: %2\n"_s.arg(printable(text(id)), done));
-        }
-    }
-    if (session.json)
-        session.print(QJsonObject{{u"accounts"_s, answers}});
-    return code;
-}
-
-struct RenewOptions {
-    std::vector<std::string> ids;
-    std::string band;
-    std::string expiringWithin;
-    std::string project;
-    bool dryRun = false;
-};
-
-Result<ExitCode> renewMatching(Session &session, const RenewOptions &options)
-{
-    QJsonObject filter;
-    if (!options.band.empty())
-        filter[u"band"_s] = text(options.band);
-    if (!options.expiringWithin.empty())
-        filter[u"expiring_within"_s] = text(options.expiringWithin);
-    if (!options.project.empty())
-        filter[u"project"_s] = text(options.project);
-    if (filter.isEmpty())
-        return fail(u"usage"_s,
-                    u"Name accounts, or choose them with --band, --expiring-within or --project."_s);
-    const Result<QJsonObject> answer = session.send("POST", accountsPath + u"/renew"_s,
-                                                    {{u"filter"_s, filter}, {u"dry_run"_s, options.dryRun}});
-    if (!answer)
-        return fail(answer.error());
-    const QString matched = number(answer->value("matched"_L1).toInteger());
-    if (session.json)
-        session.print(*answer);
-    else if (options.dryRun)
-        session.print(u"%1 accounts match (dry run: none was queued)\n"_s.arg(matched));
-    else
-        session.print(u"%1 accounts match, %2 queued for renewal\n"_s.arg(
-            matched, number(answer->value("enqueued"_L1).toInteger())));
-    return ExitCode::Ok;
-}
-
-Result<ExitCode> renew(Session &session, const RenewOptions &options)
-{
-    if (options.ids.empty())
-        return renewMatching(session, options);
-    return each(session, options.ids, "POST", u"/renew"_s, u"queued for renewal"_s);
-}
-
 void addList(CLI::App &accounts, Session &session)
 {
     auto options = std::make_shared<ListOptions>();
@@ -289,28 +223,6 @@ void addAdd(CLI::App &accounts, Session &session)
     session.onCalled(command, [&session, options] { return add(session, *options); });
 }
 
-void addRenew(CLI::App &accounts, Session &session)
-{
-    auto options = std::make_shared<RenewOptions>();
-    CLI::App *command = accounts.add_subcommand("renew", "Renews watches now");
-    command->add_option("id", options->ids, "Accounts");
-    command->add_option("--band", options->band, "All of this band");
-    command->add_option("--expiring-within", options->expiringWithin,
-                        "All that lapse within, for example 24h");
-    command->add_option("--project", options->project, "All of this project");
-    command->add_flag("--dry-run", options->dryRun, "Only count");
-    session.onCalled(command, [&session, options] { return renew(session, *options); });
-}
-
-void addEach(CLI::App &accounts, Session &session, const char *name, const char *description,
-             const QByteArray &method, const QString &verb, const QString &done)
-{
-    auto ids = std::make_shared<std::vector<std::string>>();
-    CLI::App *command = accounts.add_subcommand(name, description);
-    command->add_option("id", *ids, "Accounts")->required();
-    session.onCalled(command, [=, &session] { return each(session, *ids, method, verb, done); });
-}
-
 } // namespace
 
 void addAccounts(CLI::App &app, Session &session)
@@ -326,11 +238,7 @@ void addAccounts(CLI::App &app, Session &session)
     addExport(*accounts, session);
     addImport(*accounts, session);
     addWaves(*accounts, session);
-    addRenew(*accounts, session);
-    addEach(*accounts, session, "pause", "Stops renewing", "POST", u"/pause"_s, u"paused"_s);
-    addEach(*accounts, session, "resume", "Renews again", "POST", u"/resume"_s, u"active"_s);
-    addEach(*accounts, session, "rm", "Stops the watch, destroys the grant and forgets the account", "DELETE",
-            QString(), u"leaving"_s);
+    addAccountActions(*accounts, session);
 }
 
 } // namespace tidekeeper::cli

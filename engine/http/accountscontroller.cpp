@@ -9,8 +9,6 @@ using namespace Qt::StringLiterals;
 
 namespace tidekeeper::http {
 
-using core::AccountState;
-
 AccountsController::AccountsController(Router &router, store::AccountStore &accounts,
                                        const oauth::Sealing &sealing, const Clock &clock,
                                        AccountsOptions options, std::function<void()> changed)
@@ -28,15 +26,6 @@ AccountsController::AccountsController(Router &router, store::AccountStore &acco
     route(Method::Get, one, Role::Viewer, &AccountsController::get);
     route(Method::Put, one, Role::Operator, &AccountsController::put);
     route(Method::Patch, one, Role::Operator, &AccountsController::patch);
-    const auto becomes = [&](Method method, const QString &path, AccountState state, int status) {
-        router.add(method, path, Role::Operator, [this, state, status](Request request) {
-            return setState(std::move(request), state, status);
-        });
-    };
-    becomes(Method::Post, one + u"/pause"_s, AccountState::Paused, 200);
-    becomes(Method::Post, one + u"/resume"_s, AccountState::Active, 200);
-    // Accepted: the watch is stopped and the account forgotten by the renewal, which may have to wait for Google.
-    becomes(Method::Delete, one, AccountState::Leaving, 202);
 }
 
 Response AccountsController::shown(const store::AccountRow &row, int status) const
@@ -95,18 +84,6 @@ QCoro::Task<Response> AccountsController::patch(Request request)
         co_return Response::problem(row.error());
     m_changed();
     co_return shown(*row, 200);
-}
-
-QCoro::Task<Response> AccountsController::setState(Request request, AccountState state, int status)
-{
-    store::AccountChange change;
-    change.state = state;
-    const QString id = request.parameters[u"id"_s];
-    const Result<store::AccountRow> row = co_await m_accounts.patch(id, change, m_clock.nowMs());
-    if (!row)
-        co_return Response::problem(row.error());
-    m_changed();
-    co_return shown(*row, status);
 }
 
 QCoro::Task<Response> AccountsController::importLines(Request request)

@@ -13,7 +13,7 @@ struct AccountsOptions {
     qint64 windowMs = 0; ///< the renewal window that bands are measured against
 };
 
-/// /api/v1/accounts: read, list, create, change, remove, import, pause and resume. Main thread.
+/// /api/v1/accounts: read, list, create, change and import. Main thread.
 class AccountsController {
 public:
     /// changed is called after every write that may make a subscription due or an account leave.
@@ -26,7 +26,6 @@ private:
     QCoro::Task<Response> put(Request request);
     QCoro::Task<Response> patch(Request request);
     QCoro::Task<Response> importLines(Request request);
-    QCoro::Task<Response> setState(Request request, core::AccountState state, int status);
 
     Response shown(const store::AccountRow &row, int status) const;
 

@@ -139,7 +139,7 @@ Result<AccountPage> listed(QSqlDatabase &db, const AccountFilter &filter, qint64
     if (!order)
         return fail(order.error());
     Result<AccountPage> page = pageOf(db, filter, *order, allFilters(filter, nowMs, windowMs));
-    if (!page)
+    if (!page || !filter.counted)
         return page;
     const Result<QList<Count>> counted = counts(db, commonFilters(filter, nowMs), nowMs, windowMs);
     if (!counted)

@@ -4,6 +4,7 @@
 #include "core/account.h"
 #include "core/band.h"
 #include "core/nearestname.h"
+#include "store/accountrows.h"
 
 #include <QtCore/QJsonArray>
 #include <QtCore/QJsonDocument>
@@ -55,6 +56,10 @@ QString Where::sql() const
 Where commonFilters(const AccountFilter &filter, qint64 nowMs)
 {
     Where where;
+    if (!filter.ids.isEmpty()) {
+        where.add(u"a.id IN (%1)"_s.arg(placeholders(filter.ids.size())),
+                  QVariantList(filter.ids.begin(), filter.ids.end()));
+    }
     if (filter.expiringWithinMs >= 0)
         where.add(u"a.nearest_expires_at <= ?"_s, {nowMs + filter.expiringWithinMs});
     if (!filter.project.isEmpty())
@@ -121,6 +126,8 @@ Result<> checkFilter(const AccountFilter &filter)
         return refused(u"state"_s, u"\"state\" is not known."_s + oneOf(core::accountStateNames()));
     if (filter.limit < 1 || filter.limit > 1000)
         return refused(u"limit"_s, u"\"limit\" is a whole number from 1 to 1000."_s);
+    if (filter.ids.size() > 1000)
+        return refused(u"ids"_s, u"\"ids\" are at most 1000: choose more with a filter, or in parts."_s);
     return {};
 }
 

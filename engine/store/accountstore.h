@@ -17,6 +17,8 @@ struct AccountFilter {
     QString sort = QStringLiteral("expires_at"); ///< one of accountSortNames(), "-" in front = descending
     int limit = 100; ///< 1 … 1,000
     QString cursor;
+    QStringList ids; ///< these and no others, at most 1,000; empty = any
+    bool counted = true; ///< false: no total and no facets, which cost more than the rows of a page
 };
 
 QStringList accountSortNames();

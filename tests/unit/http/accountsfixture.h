@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http/accountscontroller.h"
+#include "http/accountstatescontroller.h"
 #include "http/devicescontroller.h"
 #include "support/fakeclock.h"
 #include "support/testdatabase.h"
@@ -35,6 +36,7 @@ public:
     store::AccountStore accounts{database.database()};
     store::DeviceStore devices{database.database()};
     oauth::Sealing sealing{QByteArray(oauth::Sealing::keyBytes, 'k')};
+    store::Journal journal{database.database()};
     int changes = 0; ///< how often the renewal would have been told
 
 private:
@@ -46,6 +48,9 @@ private:
         clock,
         {{{QStringLiteral("default"), {QStringLiteral("mobile")}}, {QStringLiteral("second"), {}}}, windowMs},
         [this] { ++changes; }};
+    http::Audit m_audit{journal, clock};
+    http::AccountStatesController m_states{m_router, accounts, m_audit,
+                                           clock,    windowMs, [this] { ++changes; }};
     http::DevicesController m_devicesController{m_router, devices, sealing, clock};
 };
 
