@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api.h"
 
+#include "log/log.h"
+
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::app {
@@ -31,6 +33,24 @@ http::AccountsOptions accountsOptions(const config::Config &config, qint64 windo
     return options;
 }
 
+http::PubsubController::Ports pubsubPorts(const config::PushConfig &config, oauth::PushTokens &tokens,
+                                          Work &work)
+{
+    http::PubsubController::Ports ports;
+    if (!config.audience.isEmpty())
+        ports.check = [&tokens](QByteArray token) { return tokens.check(std::move(token)); };
+    ports.report = [&work](QMap<QString, QString> pushes) {
+        return work.pushProof.report(std::move(pushes));
+    };
+    ports.count = [&work](const QString &result) {
+        work.metrics.add(u"pubsub_pushes_total"_s, u"Pushes from Pub/Sub by what became of them."_s,
+                         {{u"result"_s, result}}, 1);
+    };
+    ports.warn = [](const QString &sentence) { log::warning(u"pushes"_s, sentence); };
+    ports.monotonicMs = [&work] { return work.clock.monotonicMs(); };
+    return ports;
+}
+
 } // namespace
 
 Front::Front(const config::Config &config)
@@ -49,7 +69,10 @@ Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, 
                     [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      waves(router, work.renewal.incidents()), schedules(router, work.scheduler, audit),
+      waves(router, work.renewal.incidents()),
+      pushKeys(work.http, QUrl(config.push.certsUrl), work.clock),
+      pushTokens(pushKeys, {config.push.audience, config.push.serviceAccount}, work.clock),
+      pubsub(router, pubsubPorts(config.push, pushTokens, work)), schedules(router, work.scheduler, audit),
       queues(router, {&work.jobs, &work.pluginQueue}, redis.queueFunctions(), audit)
 { }
 

@@ -13,6 +13,7 @@
 #include "http/httpserver.h"
 #include "http/limitercontroller.h"
 #include "http/pluginscontroller.h"
+#include "http/pubsubcontroller.h"
 #include "http/queuescontroller.h"
 #include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
@@ -46,6 +47,9 @@ struct Api {
     http::DevicesController devices;
     http::RenewalController renewal;
     http::WavesController waves;
+    oauth::SigningKeys pushKeys;
+    oauth::PushTokens pushTokens;
+    http::PubsubController pubsub;
     http::SchedulesController schedules;
     http::QueuesController queues;
 };
