@@ -9,8 +9,6 @@ namespace tidekeeper::cli {
 
 namespace {
 
-constexpr qint64 mostLineBytes = 256 * 1024;
-
 QByteArray oneLine(const QJsonObject &object)
 {
     return QJsonDocument(object).toJson(QJsonDocument::Compact);
@@ -55,9 +53,10 @@ std::optional<ImportRecord> ImportReader::next()
 std::optional<ImportRecord> ImportReader::nextLine()
 {
     for (;;) {
-        QByteArray line = m_file.readLine(mostLineBytes);
-        if (line.isEmpty())
+        const qint64 length = m_file.readLine(m_buffer.data(), m_buffer.size());
+        if (length <= 0)
             return std::nullopt;
+        QByteArray line(m_buffer.constData(), length);
         m_bytes += line.size();
         ++m_line;
         if (m_line == 1 && line.startsWith("\xef\xbb\xbf"))

@@ -25,7 +25,8 @@ struct ImportFormat {
 class ImportReader {
 public:
     ImportReader(QFile &file, ImportFormat format)
-        : m_file(file), m_format(std::move(format)), m_csv(file) { }
+        : m_file(file), m_format(std::move(format)), m_csv(file), m_buffer(mostLineBytes, '\0')
+    { }
 
     /// The header of CSV. Failure: usage.
     Result<> begin();
@@ -33,6 +34,8 @@ public:
     qint64 bytesRead() const { return m_format.csv ? m_csv.bytesRead() : m_bytes; }
 
 private:
+    static constexpr qint64 mostLineBytes = 256 * 1024;
+
     std::optional<ImportRecord> nextLine();
     std::optional<ImportRecord> nextRow();
 
@@ -40,6 +43,8 @@ private:
     const ImportFormat m_format;
     CsvReader m_csv;
     ImportColumns m_columns;
+    QByteArray
+        m_buffer; ///< of the longest line: one for all, since Qt reserves as much for each line it reads
     qint64 m_line = 0;
     qint64 m_bytes = 0;
 };
