@@ -93,16 +93,14 @@ HttpAnswer Google::watchAnswer(int account, qint64 nowMs)
     return {200, R"({"historyId":"1234567890","expiration":")" + expiration + R"("})"};
 }
 
-/// What lies between the end of the last watch and now, as far as there was a grant to renew it with.
+/// What lies between the end of the last watch and now, as far as there was a grant to renew it with. Who comes without
+/// a watch lacks one from the start.
 void Google::countLapse(int account, qint64 nowMs)
 {
     const qint64 fromMs = std::max(m_expiresAt.at(account), m_scenario.startMs);
     const qint64 revokedAt = m_revokedAt.at(account);
     const qint64 toMs = revokedAt > 0 ? std::min(nowMs, revokedAt) : nowMs;
     if (toMs <= fromMs)
-        return;
-    // Who comes without a watch gets the first one: it cannot have lapsed.
-    if (m_expiresAt.at(account) <= m_scenario.startMs)
         return;
     m_lapsed[account] = true;
     m_lapseMs += toMs - fromMs;

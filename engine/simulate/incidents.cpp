@@ -15,56 +15,89 @@ namespace {
 const QString project = u"default"_s;
 const QString client = u"default"_s;
 
+Incidents::Kind faultKindOf(const core::Outcome &outcome)
+{
+    return outcome.scope == core::FaultScope::Project ? Incidents::ProjectFault : Incidents::ClientFault;
+}
+
 } // namespace
 
-qint64 Incidents::waitMs(bool member, qint64 nowMs) const
+qint64 Incidents::waitMs(const QString &metCode, qint64 nowMs) const
 {
-    const qint64 waveMs = member ? 0 : m_wave.breaker.waitMs(nowMs);
-    return std::max({m_configuration.breaker.waitMs(nowMs), m_pause.breaker.waitMs(nowMs), waveMs});
+    qint64 longest = 0;
+    for (const Kind kind : kinds) {
+        if (stops(kind, metCode))
+            longest = std::max(longest, m_stops.at(kind).breaker.waitMs(nowMs));
+    }
+    return longest;
 }
 
 Incidents::Ticket Incidents::admit(const QString &metCode, qint64 nowMs)
 {
-    const bool member = isMember(metCode);
     // Ask all before the first probe is taken: one that waits must not cost another its probe.
-    if (const qint64 wait = waitMs(member, nowMs); wait > 0) {
+    if (const qint64 wait = waitMs(metCode, nowMs); wait > 0) {
         m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + wait);
         return {false, wait, {}};
     }
-    const auto takes = [nowMs](Stop &stop) { return stop.breaker.admit(nowMs) == Breaker::Admission::Probe; };
     Ticket ticket{true, 0, {}};
-    ticket.probe.configuration = takes(m_configuration);
-    ticket.probe.pause = takes(m_pause);
-    ticket.probe.wave = !member && takes(m_wave);
+    for (const Kind kind : kinds) {
+        ticket.probes.at(kind) =
+            stops(kind, metCode) && m_stops.at(kind).breaker.admit(nowMs) == Breaker::Admission::Probe;
+    }
     return ticket;
 }
 
-/// True when the stop is over.
-bool Incidents::endProbe(Stop &stop, bool isMet, const renewal::Attempted &attempted, qint64 nowMs)
+/// The probe met what the breaker is open for.
+bool Incidents::isMet(Kind kind, const core::Outcome &outcome) const
 {
-    if (isMet) {
-        stop.breaker.fail(nowMs, Breaker::Admission::Probe);
-        m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + stop.breaker.waitMs(nowMs));
-        return false;
-    }
-    switch (evidenceOf(stop.fault, attempted, core::GrantKind::Stored)) {
-    case renewal::Evidence::Sound:
-        return stop.breaker.succeed();
-    case renewal::Evidence::Unclear:
-        stop.breaker.inconclusive(nowMs, Breaker::Admission::Probe);
-        return false;
-    case renewal::Evidence::Unasked:
-        stop.breaker.unused(nowMs, Breaker::Admission::Probe);
-        return false;
+    switch (kind) {
+    case ClientFault:
+    case ProjectFault:
+        return outcome.kind == OutcomeKind::Configuration && faultKindOf(outcome) == kind;
+    case Pause:
+        return outcome.kind == OutcomeKind::Transient;
+    case Wave:
+        return core::stopsAccount(outcome) && outcome.code == m_waveCode;
     }
     Q_UNREACHABLE();
 }
 
-void Incidents::open(Stop &stop, const renewal::Attempted &attempted, qint64 nowMs)
+void Incidents::endProbe(Kind kind, const renewal::Attempted &attempted, qint64 nowMs)
 {
-    stop.fault = {attempted.outcome.scope, attempted.step, core::GrantKind::Stored};
+    Stop &stop = m_stops.at(kind);
+    if (isMet(kind, attempted.outcome)) {
+        stop.fault.step = kind == Wave ? stop.fault.step : attempted.step;
+        stop.breaker.fail(nowMs, Breaker::Admission::Probe);
+        m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + stop.breaker.waitMs(nowMs));
+        return;
+    }
+    // A pause ends with the first good answer, whatever was asked on the way to it.
+    const bool isOver = kind == Pause && attempted.outcome.kind == OutcomeKind::Renewed;
+    const renewal::Evidence evidence =
+        isOver ? renewal::Evidence::Sound : evidenceOf(stop.fault, attempted, core::GrantKind::Stored);
+    switch (evidence) {
+    case renewal::Evidence::Sound:
+        stop.breaker.succeed();
+        if (kind == Pause)
+            m_window.forgetTransients(project);
+        break;
+    case renewal::Evidence::Unclear:
+        stop.breaker.inconclusive(nowMs, Breaker::Admission::Probe);
+        break;
+    case renewal::Evidence::Unasked:
+        stop.breaker.unused(nowMs, Breaker::Admission::Probe);
+        break;
+    }
+}
+
+void Incidents::open(Kind kind, const renewal::Attempted &attempted, qint64 nowMs)
+{
+    Stop &stop = m_stops.at(kind);
+    const core::FaultScope scope = kind == Wave ? core::FaultScope::Client : attempted.outcome.scope;
+    stop.fault = {scope, attempted.step, core::GrantKind::Stored};
     stop.breaker.fail(nowMs, Breaker::Admission::Pass);
-    m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + stop.breaker.waitMs(nowMs));
+    if (kind != Wave)
+        m_waitersUntilMs = std::max(m_waitersUntilMs, nowMs + stop.breaker.waitMs(nowMs));
 }
 
 Incidents::Verdict Incidents::judge(int account, const QString &metCode, const Ticket &ticket,
@@ -74,50 +107,58 @@ Incidents::Verdict Incidents::judge(int account, const QString &metCode, const T
     if (core::saysSomething(outcome))
         m_window.add(
             {nowMs, project, client, static_cast<quint64>(account) + 1, outcome.kind, outcome.code, 1});
-
-    const bool isFault = outcome.kind == OutcomeKind::Configuration;
-    const bool isTransient = outcome.kind == OutcomeKind::Transient;
-    const bool isLoss = core::stopsAccount(outcome);
-    if (ticket.probe.configuration)
-        endProbe(m_configuration, isFault, attempted, nowMs);
-    if (ticket.probe.pause && endProbe(m_pause, isTransient, attempted, nowMs))
-        m_window.forgetTransients(project);
-    if (ticket.probe.wave)
-        endProbe(m_wave, isLoss && outcome.code == m_waveCode, attempted, nowMs);
-    if (isFault && !m_configuration.breaker.isOpen())
-        open(m_configuration, attempted, nowMs);
+    for (const Kind kind : kinds) {
+        if (ticket.probes.at(kind))
+            endProbe(kind, attempted, nowMs);
+    }
+    if (outcome.kind == OutcomeKind::Configuration && !m_stops.at(faultKindOf(outcome)).breaker.isOpen())
+        open(faultKindOf(outcome), attempted, nowMs);
 
     Verdict verdict;
-    if (isLoss)
-        judgeLoss(outcome.code, attempted, nowMs, verdict);
-    if (isTransient && !m_pause.breaker.isOpen() && m_window.mostlyTransient(project, nowMs))
-        open(m_pause, attempted, nowMs);
-    if (isTransient && m_pause.breaker.isOpen())
-        verdict.hold = core::Hold::Pause;
-    if (outcome.kind == OutcomeKind::Renewed && isMember(metCode) && attempted.freshToken) {
-        m_waveCode.clear();
-        m_wave.breaker.succeed();
-        m_window.forgetClient(project, client);
-        verdict.waveEnded = true;
-    }
-    verdict.waitMs = waitMs(false, nowMs);
+    if (core::stopsAccount(outcome))
+        judgeLoss(attempted, nowMs, verdict);
+    else if (outcome.kind == OutcomeKind::Transient)
+        judgeTrouble(attempted, nowMs, verdict);
+    else if (outcome.kind == OutcomeKind::Renewed)
+        judgeSuccess(metCode, attempted.freshToken, verdict);
+    verdict.waitMs = waitMs({}, nowMs);
     return verdict;
 }
 
 /// A wave that is open holds the account. Nobody confirms one here: users of a simulation revoke one by one.
-void Incidents::judgeLoss(const QString &code, const renewal::Attempted &attempted, qint64 nowMs,
-                          Verdict &verdict)
+void Incidents::judgeLoss(const renewal::Attempted &attempted, qint64 nowMs, Verdict &verdict)
 {
+    const QString &code = attempted.outcome.code;
     if (m_waveCode.isEmpty()) {
         const std::optional<core::SuspectedWave> suspected = m_window.wave(project, client, code, nowMs);
         if (!suspected)
             return;
         m_waveCode = code;
-        open(m_wave, attempted, nowMs);
+        open(Wave, attempted, nowMs);
         verdict.waveSinceMs = suspected->sinceMs;
     }
     if (code == m_waveCode)
         verdict.hold = core::Hold::Wave;
+}
+
+void Incidents::judgeTrouble(const renewal::Attempted &attempted, qint64 nowMs, Verdict &verdict)
+{
+    if (!m_stops.at(Pause).breaker.isOpen() && m_window.mostlyTransient(project, nowMs))
+        open(Pause, attempted, nowMs);
+    if (m_stops.at(Pause).breaker.isOpen())
+        verdict.hold = core::Hold::Pause;
+}
+
+/// A member that is renewed with the very grant for which it was held shows that the wave is over; an access token that
+/// was kept from before proves nothing.
+void Incidents::judgeSuccess(const QString &metCode, bool freshToken, Verdict &verdict)
+{
+    if (!isMember(metCode) || !freshToken)
+        return;
+    m_waveCode.clear();
+    m_stops.at(Wave).breaker.succeed();
+    m_window.forgetClient(project, client);
+    verdict.waveEnded = true;
 }
 
 std::optional<qint64> Incidents::nextWakeAt(qint64 nowMs) const
@@ -125,8 +166,8 @@ std::optional<qint64> Incidents::nextWakeAt(qint64 nowMs) const
     std::optional<qint64> next;
     if (m_waitersUntilMs > nowMs)
         next = m_waitersUntilMs;
-    for (const Stop *stop : {&m_configuration, &m_pause, &m_wave}) {
-        const qint64 wait = stop->breaker.waitMs(nowMs);
+    for (const Stop &stop : m_stops) {
+        const qint64 wait = stop.breaker.waitMs(nowMs);
         if (wait > 0) // 0: its probe may start already, and waits for the next account
             next = std::min(next.value_or(nowMs + wait), nowMs + wait);
     }

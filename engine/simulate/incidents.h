@@ -6,23 +6,28 @@
 #include "core/breaker.h"
 #include "renewal/evidence.h"
 
+#include <array>
 #include <optional>
 
 namespace tidekeeper::simulate {
 
 /// What concerns all accounts at once, as renewal::Incidents decides it, for one project and one client and without a
-/// database: breakers, the pause of the project, waves of grants that only seem lost.
+/// database: breakers, the pause of the project, a wave of grants that only seem lost (one at a time, since Google has
+/// one word here for all losses).
 class Incidents {
 public:
-    struct Probe {
-        bool configuration = false; ///< of the fault of configuration
-        bool pause = false;
-        bool wave = false;
+    enum Kind : quint8 {
+        ClientFault, ///< of configuration
+        ProjectFault,
+        Pause,
+        Wave
     };
+    static constexpr std::array<Kind, 4> kinds{ClientFault, ProjectFault, Pause, Wave};
+
     struct Ticket {
         bool admitted = false;
         qint64 waitMs = 0; ///< when not
-        Probe probe;
+        std::array<bool, kinds.size()> probes{}; ///< what the attempt is to find out
     };
     /// metCode: the failure for which a wave holds the account, or empty: it waits for itself, not for the breaker.
     Ticket admit(const QString &metCode, qint64 nowMs);
@@ -41,20 +46,24 @@ public:
 
 private:
     struct Stop {
-        explicit Stop(core::Breaker::Pace pace) : breaker(pace) { }
         core::Breaker breaker;
         renewal::Fault fault;
     };
 
     bool isMember(const QString &metCode) const { return !metCode.isEmpty() && metCode == m_waveCode; }
-    qint64 waitMs(bool member, qint64 nowMs) const;
-    bool endProbe(Stop &stop, bool isMet, const renewal::Attempted &attempted, qint64 nowMs);
-    void open(Stop &stop, const renewal::Attempted &attempted, qint64 nowMs);
-    void judgeLoss(const QString &code, const renewal::Attempted &attempted, qint64 nowMs, Verdict &verdict);
+    bool stops(Kind kind, const QString &metCode) const { return kind != Wave || !isMember(metCode); }
+    qint64 waitMs(const QString &metCode, qint64 nowMs) const;
+    bool isMet(Kind kind, const core::Outcome &outcome) const;
+    void endProbe(Kind kind, const renewal::Attempted &attempted, qint64 nowMs);
+    void open(Kind kind, const renewal::Attempted &attempted, qint64 nowMs);
+    void judgeLoss(const renewal::Attempted &attempted, qint64 nowMs, Verdict &verdict);
+    void judgeTrouble(const renewal::Attempted &attempted, qint64 nowMs, Verdict &verdict);
+    void judgeSuccess(const QString &metCode, bool freshToken, Verdict &verdict);
 
-    Stop m_configuration{core::Breaker::Pace::Doubling};
-    Stop m_pause{core::Breaker::Pace::Steady};
-    Stop m_wave{core::Breaker::Pace::Doubling};
+    std::array<Stop, kinds.size()> m_stops{Stop{core::Breaker(core::Breaker::Pace::Doubling), {}},
+                                           Stop{core::Breaker(core::Breaker::Pace::Doubling), {}},
+                                           Stop{core::Breaker(core::Breaker::Pace::Steady), {}},
+                                           Stop{core::Breaker(core::Breaker::Pace::Doubling), {}}};
     QString m_waveCode; ///< of the open wave; empty = there is none
     core::AttemptWindow m_window;
     qint64 m_waitersUntilMs = 0;

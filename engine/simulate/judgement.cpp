@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/judgement.h"
 
-#include "core/oautherror.h"
 #include "decide/watchanswer.h"
 
 using namespace Qt::StringLiterals;
@@ -12,14 +11,7 @@ namespace {
 
 const QString timeoutText = u"No answer came in time."_s;
 
-core::TokenAnswer tokenAnswerOf(const HttpAnswer &answer)
-{
-    if (answer.status == 0)
-        return {0, {}, u"timeout"_s, timeoutText};
-    return {answer.status, answer.body, {}, {}};
-}
-
-watchrenewal::ApiAnswer watchAnswerOf(const HttpAnswer &answer)
+watchrenewal::ApiAnswer apiAnswerOf(const HttpAnswer &answer)
 {
     if (answer.status == 0)
         return {u"timeout"_s, timeoutText, 0, {}, {}, {}};
@@ -27,6 +19,18 @@ watchrenewal::ApiAnswer watchAnswerOf(const HttpAnswer &answer)
 }
 
 } // namespace
+
+core::TokenAnswer tokenAnswerOf(const HttpAnswer &answer)
+{
+    if (answer.status == 0)
+        return {0, {}, u"timeout"_s, timeoutText};
+    return {answer.status, answer.body, {}, {}};
+}
+
+QJsonObject watchOutcomeOf(const HttpAnswer &answer, qint64 nowMs)
+{
+    return watchrenewal::renewOutcome(apiAnswerOf(answer), nowMs);
+}
 
 renewal::Attempted attemptedOf(const Answers &answers, qint64 nowMs)
 {
@@ -37,8 +41,8 @@ renewal::Attempted attemptedOf(const Answers &answers, qint64 nowMs)
             return {core::tokenFailure(token, core::GrantKind::Stored), renewal::Step::Token, false};
         freshToken = true;
     }
-    const QJsonObject result = watchrenewal::renewOutcome(watchAnswerOf(answers.watch.value()), nowMs);
-    return {core::outcomeFrom(Status::success(), result), renewal::Step::Watch, freshToken};
+    const QJsonObject outcome = watchOutcomeOf(answers.watch.value(), nowMs);
+    return {core::outcomeFrom(Status::success(), outcome), renewal::Step::Watch, freshToken};
 }
 
 } // namespace tidekeeper::simulate

@@ -30,10 +30,11 @@ QString heldFor(const core::Subscription &row)
 } // namespace
 
 OurPolicy::OurPolicy(const Scenario &scenario)
-    : m_scenario(scenario), m_random(scenario.seed ^ 0x7e7e), m_nextTickAt(scenario.startMs)
+    : m_scenario(scenario), m_random(jitterOf(scenario)), m_nextTickAt(scenario.startMs)
 {
     const QList<qint64> expiries = firstExpiries(scenario);
-    m_rows.resize(static_cast<size_t>(expiries.size()));
+    m_active = static_cast<int>(expiries.size());
+    m_rows.resize(static_cast<size_t>(m_active));
     for (int account = 0; account < expiries.size(); ++account) {
         core::Subscription row;
         row.account = QString::number(account);
@@ -63,22 +64,32 @@ void OurPolicy::scan(qint64 nowMs)
         m_nextTickAt = nowMs + scanEveryMs;
     if (nowMs >= m_soonAt)
         m_soonAt = 0;
+    if (nowMs >= m_wakeAt)
+        m_wakeAt = 0;
     wakeForProbe(nowMs);
     takeDue(nowMs);
-    QList<int> paced;
+    QList<int> calm;
     int due = 0;
     for (auto entry = m_due.begin(); entry != m_due.end() && due < m_scenario.batchSize; ++entry, ++due) {
         if (isUrgent(row(entry->second), nowMs))
             enqueue(entry->second, m_urgent);
-        else if (!rowOf(entry->second).isLive)
-            paced.append(entry->second);
+        else
+            calm.append(entry->second);
     }
-    const core::Pace pace = core::backlogPace(m_scenario.count(), cycleMs());
-    const int taken = core::takePaced(m_paceLevel, pace, static_cast<int>(paced.size()), nowMs);
-    for (const int account : paced.mid(0, taken))
-        enqueue(account, m_normal);
+    m_liveOfLastScan = due - static_cast<int>(calm.size()) + begin(calm, nowMs);
     m_batchWasFull = due == m_scenario.batchSize;
-    m_liveOfLastScan = due;
+}
+
+/// As Backlog: no faster than the pace allows; what is live already was counted when it was begun. How many of them are
+/// live now.
+int OurPolicy::begin(const QList<int> &calm, qint64 nowMs)
+{
+    const core::Pace pace = core::backlogPace(m_active, cycleMs());
+    const int taken = core::takePaced(m_paceLevel, pace, static_cast<int>(calm.size()), nowMs);
+    const auto begun = std::count_if(calm.begin(), calm.begin() + taken,
+                                     [this](int account) { return enqueue(account, m_normal); });
+    core::returnPaced(m_paceLevel, pace, taken - static_cast<int>(begun));
+    return taken;
 }
 
 void OurPolicy::takeDue(qint64 nowMs)
@@ -90,12 +101,13 @@ void OurPolicy::takeDue(qint64 nowMs)
     }
 }
 
-void OurPolicy::enqueue(int account, std::deque<int> &jobs)
+/// False when there is a job for it already.
+bool OurPolicy::enqueue(int account, std::deque<int> &jobs)
 {
-    Row &row = rowOf(account);
-    if (!row.isLive)
-        jobs.push_back(account);
-    row.isLive = true;
+    if (std::exchange(rowOf(account).isLive, true))
+        return false;
+    jobs.push_back(account);
+    return true;
 }
 
 bool OurPolicy::isUrgent(const core::Subscription &row, qint64 nowMs) const
@@ -152,6 +164,7 @@ void OurPolicy::ended(int account, const Answers &answers, qint64 nowMs)
     const core::Applied applied = core::applyOutcome(row.subscription, attempted.outcome, context);
     if (applied.accountState) {
         row.state = *applied.accountState;
+        --m_active;
         row.stoppedAt = nowMs;
     }
     save(account, applied.subscription);
@@ -185,7 +198,9 @@ void OurPolicy::jobDone(int account, qint64 nowMs)
 void OurPolicy::wakeForProbe(qint64 nowMs)
 {
     const std::optional<qint64> wakeAt = m_incidents.nextWakeAt(nowMs);
-    m_wakeAt = wakeAt ? *wakeAt + afterProbeTimeMs : 0;
+    // One that is about to come is left alone: a scan too many costs nothing.
+    if (wakeAt && (m_wakeAt == 0 || *wakeAt + afterProbeTimeMs < m_wakeAt))
+        m_wakeAt = *wakeAt + afterProbeTimeMs;
 }
 
 /// As WaveStore::restore: those whom the wave had stopped before it was seen.
@@ -198,6 +213,7 @@ void OurPolicy::restoreStopped(const QString &code, qint64 sinceMs, qint64 nowMs
         if (!wasStopped || row.subscription.errorCode != code || row.stoppedAt < sinceMs)
             continue;
         row.state = core::AccountState::Active;
+        ++m_active;
         core::Subscription restored = row.subscription;
         restored.errorClass = toString(core::OutcomeKind::Configuration);
         restored.nextTargetAt = nowMs;

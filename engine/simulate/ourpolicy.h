@@ -29,6 +29,9 @@ public:
         return m_rows.at(static_cast<size_t>(account)).subscription;
     }
     core::AccountState state(int account) const { return m_rows.at(static_cast<size_t>(account)).state; }
+    const Incidents &incidents() const { return m_incidents; }
+    /// What back-off is jittered with, drawn once for each attempt.
+    static Random jitterOf(const Scenario &scenario) { return Random(scenario.seed ^ 0x7e7e); }
 
 private:
     struct Row {
@@ -46,11 +49,12 @@ private:
     static qint64 declaredLifetimeMs() { return 7 * core::dayMs; }
     void save(int account, const core::Subscription &subscription);
     void takeDue(qint64 nowMs);
-    void enqueue(int account, std::deque<int> &jobs);
+    bool enqueue(int account, std::deque<int> &jobs);
     bool isUrgent(const core::Subscription &row, qint64 nowMs) const;
     qint64 cycleMs() const;
     void jobDone(int account, qint64 nowMs);
     void wakeForProbe(qint64 nowMs);
+    int begin(const QList<int> &calm, qint64 nowMs);
     void restoreStopped(const QString &code, qint64 sinceMs, qint64 nowMs);
     void releaseMembers(const QString &code);
 
@@ -66,8 +70,9 @@ private:
     qint64 m_nextTickAt = 0; ///< of the schedule's scans
     qint64 m_soonAt = 0; ///< a scan that was asked for; 0 = none
     qint64 m_wakeAt = 0; ///< a scan for the next probe; 0 = none
+    int m_active = 0; ///< accounts
     bool m_batchWasFull = false;
-    int m_liveOfLastScan = 0;
+    int m_liveOfLastScan = 0; ///< jobs that it asked for and that have not ended
 };
 
 } // namespace tidekeeper::simulate
