@@ -14,7 +14,7 @@ build_packages=(
     libhiredis-dev libmicrohttpd-dev libspdlog-dev libfmt-dev prometheus-cpp-dev libtomlplusplus-dev
     libcli11-dev libexpected-dev libssl-dev rapidjson-dev libsystemd-dev redis-server
 )
-test_packages=(abigail-tools nodejs npm openssl curl jq postgresql procps python3 python3-redis systemd wrk)
+test_packages=(abigail-tools nodejs npm openssl curl jq postgresql procps prometheus python3 python3-redis systemd wrk)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -42,6 +42,17 @@ missing_of() {
     done
 }
 
+# Only programs are wanted (redis-server, promtool …), not the services that their packages would start: while a
+# policy-rc.d answers 101, none is. One that is there already is the machine's own and stays.
+without_services() (
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'as_root rm -f "$policy"' EXIT
+        as_root sh -c 'printf "#!/bin/sh\nexit 101\n" >"$0" && chmod 755 "$0"' "$policy"
+    fi
+    as_root "$@"
+)
+
 install_packages() {
     [ "${TIDEKEEPER_NO_INSTALL:-0}" = 1 ] && return
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -55,7 +66,8 @@ install_packages() {
     [ "${#missing[@]}" = 0 ] && return
     say "Installing ${#missing[@]} packages"
     as_root apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+    without_services \
+        env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
 build() { # preset [target…]
