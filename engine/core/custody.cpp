@@ -29,14 +29,11 @@ QString custodyText(Custody custody)
         return {};
     case Custody::Unclear:
         return u"This engine is new to its database, and Redis, which tells whether others work on it, does "
-               u"not "
-               u"answer yet. Until then nothing is renewed."_s;
+               "not answer yet. Until then nothing is renewed."_s;
     case Custody::Copied:
         return u"The database was made by another engine and may be a copy that it still works on, so "
-               u"nothing is "
-               u"renewed here. If the other one is gone, run \"tidekeeper accounts adopt\" on this one; if "
-               u"both are "
-               u"to work, give them the same database and the same redis.url."_s;
+               "nothing is renewed here. If the other one is gone, run \"tidekeeper accounts adopt\" on this "
+               "one; if both are to work, give them the same database and the same redis.url."_s;
     }
     Q_UNREACHABLE();
 }

@@ -76,7 +76,7 @@ std::optional<Breakers::Stop> Breakers::stopOf(const core::Account &account, con
     for (const BreakerRow &row : stopping(account, metCode)) {
         const qint64 waitMs = breakerOf(row).waitMs(m_clock.nowMs());
         if (!stop || waitMs > stop->waitMs)
-            stop = Stop{waitMs, row.fault.value("text"_L1).toString()};
+            stop = Stop{waitMs, row.fault.value("text"_L1).toString(), kindOf(row)};
     }
     return stop;
 }

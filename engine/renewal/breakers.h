@@ -53,6 +53,7 @@ public:
     struct Stop {
         qint64 waitMs = 0;
         QString text;
+        BreakerKind kind = BreakerKind::Configuration;
     };
     std::optional<Stop> stopOf(const core::Account &account, const QString &metCode = {}) const;
 

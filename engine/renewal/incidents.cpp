@@ -372,6 +372,12 @@ const Wave *Incidents::find(const QString &project, const QString &client, const
     return found;
 }
 
+QString Incidents::holdingWave(const core::Account &account, const QString &metCode) const
+{
+    const Wave *wave = metCode.isEmpty() ? nullptr : find(account.project, account.client, metCode);
+    return wave && isOpen(*wave) ? wave->text : QString();
+}
+
 QJsonArray Incidents::openBreakers() const
 {
     QJsonArray open = m_breakers.open(BreakerKind::Configuration);

@@ -41,6 +41,8 @@ public:
     {
         return m_breakers.stopOf(account, metCode);
     }
+    /// What the open wave says that holds a row which met this failure; empty = none does.
+    QString holdingWave(const core::Account &account, const QString &metCode) const;
     std::optional<qint64> nextWakeMs() const { return m_breakers.nextWakeMs(); }
 
     QJsonArray openBreakers() const; ///< of configuration and waves, as Breakers::open

@@ -7,6 +7,23 @@ using namespace Qt::StringLiterals;
 
 namespace tidekeeper::renewal {
 
+namespace {
+
+core::StopKind stopKindOf(BreakerKind kind)
+{
+    switch (kind) {
+    case BreakerKind::Configuration:
+        return core::StopKind::Configuration;
+    case BreakerKind::Transient:
+        return core::StopKind::Pause;
+    case BreakerKind::Wave:
+        return core::StopKind::Wave;
+    }
+    Q_UNREACHABLE();
+}
+
+} // namespace
+
 QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
 {
     const Result<store::AccountRow> row = co_await m_ports.store.find(account);
@@ -20,13 +37,17 @@ QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
         input.hasProvider = provider != nullptr;
         if (provider) {
             input.observe = provider->observe;
+            input.observeReason = m_providers.heldBecause();
             input.windowMs = provider->windowMs;
             input.declaredLifetimeMs = provider->lifetimeMs;
         }
         if (stop) {
+            input.stop = stopKindOf(stop->kind);
             input.stopText = stop->text;
             input.stopWaitMs = stop->waitMs;
         }
+        input.waveText = m_incidents.holdingWave(row->account, heldFor(subscription));
+        input.heldBack = m_lastScan.held;
         subscriptions.append(core::explain(input));
     }
     co_return QJsonObject{{u"account"_s, row->account.id},
