@@ -8,7 +8,7 @@
 #   --json        print the results as one JSON object
 #   --smoke       everything once and very short: shows that it works, not how fast
 #   --part NAME   of the queue: one part only: see README.md
-#   --minutes N, --document   of the experiment: see README.md
+#   --minutes N, --document   of the experiments: see README.md
 #
 # TIDEKEEPER_BUILD      a build folder to use; default: build/release, built now
 # TIDEKEEPER_BENCH_NPM  where peers from npm are installed; default: tidekeeper-bench in the user's cache folder
