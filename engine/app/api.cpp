@@ -24,10 +24,12 @@ http::ServerOptions serverOptions(const config::HttpConfig &config)
     return options;
 }
 
-http::AccountsOptions accountsOptions(const config::Config &config, qint64 windowMs)
+http::AccountsOptions accountsOptions(const config::Config &config, qint64 windowMs,
+                                      const core::PushLimits &pushLimits)
 {
     http::AccountsOptions options;
     options.windowMs = windowMs;
+    options.pushLimits = pushLimits;
     for (auto project = config.google.projects.begin(); project != config.google.projects.end(); ++project)
         options.projects.insert(project.key(), project->clients.keys());
     return options;
@@ -64,12 +66,13 @@ Api::Api(http::Router &router, const config::Config &config, RedisParts &redis, 
       limiter(router, work.limiters, work.levels, work.limiterSettings), bucketLevels(router, work.levels),
       quota(router, work.limiters, work.buckets), plugins(router, work.plugins),
       accounts(router, store.accounts, *store.sealing, work.clock,
-               accountsOptions(config, work.renewalWindowMs()), [&work] { work.renewal.requestScan(); }),
+               accountsOptions(config, work.renewalWindowMs(), work.pushProof.limits()),
+               [&work] { work.renewal.requestScan(); }),
       accountStates(router, store.accounts, audit, work.clock, work.renewalWindowMs(),
                     [&work] { work.renewal.requestScan(); }),
       devices(router, store.devices, *store.sealing, work.clock),
       renewal(router, work.renewal, store.accounts, work.clock, work.renewalWindowMs()),
-      waves(router, work.renewal.incidents()),
+      waves(router, work.renewal.incidents()), pushes(router, work.pushProof),
       pushKeys(work.http, QUrl(config.push.certsUrl), work.clock),
       pushTokens(pushKeys, {config.push.audience, config.push.serviceAccount}, work.clock),
       pubsub(router, pubsubPorts(config.push, pushTokens, work)), schedules(router, work.scheduler, audit),

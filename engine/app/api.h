@@ -14,6 +14,7 @@
 #include "http/limitercontroller.h"
 #include "http/pluginscontroller.h"
 #include "http/pubsubcontroller.h"
+#include "http/pushescontroller.h"
 #include "http/queuescontroller.h"
 #include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
@@ -47,6 +48,7 @@ struct Api {
     http::DevicesController devices;
     http::RenewalController renewal;
     http::WavesController waves;
+    http::PushesController pushes;
     oauth::SigningKeys pushKeys;
     oauth::PushTokens pushTokens;
     http::PubsubController pubsub;

@@ -13,7 +13,7 @@ AccountsController::AccountsController(Router &router, store::AccountStore &acco
                                        const oauth::Sealing &sealing, const Clock &clock,
                                        AccountsOptions options, std::function<void()> changed)
     : m_accounts(accounts), m_reader(std::move(options.projects), sealing), m_clock(clock),
-      m_windowMs(options.windowMs), m_changed(std::move(changed))
+      m_windowMs(options.windowMs), m_pushLimits(options.pushLimits), m_changed(std::move(changed))
 {
     const auto all = u"/api/v1/accounts"_s;
     const auto one = u"/api/v1/accounts/{id}"_s;
@@ -30,7 +30,8 @@ AccountsController::AccountsController(Router &router, store::AccountStore &acco
 
 Response AccountsController::shown(const store::AccountRow &row, int status) const
 {
-    return Response::json(protocol::toJson(accountView(row, m_clock.nowMs(), m_windowMs)), status);
+    return Response::json(protocol::toJson(accountView(row, m_clock.nowMs(), m_windowMs, m_pushLimits)),
+                          status);
 }
 
 QCoro::Task<Response> AccountsController::list(Request request)
@@ -42,7 +43,7 @@ QCoro::Task<Response> AccountsController::list(Request request)
     const Result<store::AccountPage> page = co_await m_accounts.list(*filter, nowMs, m_windowMs);
     if (!page)
         co_return Response::problem(page.error());
-    co_return Response::json(protocol::toJson(accountListView(*page, nowMs, m_windowMs)));
+    co_return Response::json(protocol::toJson(accountListView(*page, nowMs, m_windowMs, m_pushLimits)));
 }
 
 QCoro::Task<Response> AccountsController::get(Request request)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/pushproof.h"
 #include "http/accountrequest.h"
 #include "http/router.h"
 
@@ -11,6 +12,7 @@ namespace tidekeeper::http {
 struct AccountsOptions {
     KnownProjects projects;
     qint64 windowMs = 0; ///< the renewal window that bands are measured against
+    core::PushLimits pushLimits = {}; ///< what silence is measured against
 };
 
 /// /api/v1/accounts: read, list, create, change and import. Main thread.
@@ -33,6 +35,7 @@ private:
     AccountRequestReader m_reader;
     const Clock &m_clock;
     qint64 m_windowMs;
+    core::PushLimits m_pushLimits;
     std::function<void()> m_changed;
 };
 

@@ -39,7 +39,8 @@ QMap<QString, qint64> counts(const QJsonObject &json)
 
 } // namespace
 
-protocol::AccountView accountView(const store::AccountRow &row, qint64 nowMs, qint64 windowMs)
+protocol::AccountView accountView(const store::AccountRow &row, qint64 nowMs, qint64 windowMs,
+                                  const core::PushLimits &pushLimits)
 {
     const core::Account &account = row.account;
     protocol::AccountView view;
@@ -66,14 +67,18 @@ protocol::AccountView accountView(const store::AccountRow &row, qint64 nowMs, qi
         }
     }
     view.band = core::toString(worst);
+    const core::PushState push =
+        core::pushStateOf(view.gmail.lastSuccessAt, row.lastPushAt, row.pushesSince, nowMs, pushLimits);
+    view.push = {core::toString(push), row.lastPushAt};
     return view;
 }
 
-protocol::AccountListView accountListView(const store::AccountPage &page, qint64 nowMs, qint64 windowMs)
+protocol::AccountListView accountListView(const store::AccountPage &page, qint64 nowMs, qint64 windowMs,
+                                          const core::PushLimits &pushLimits)
 {
     protocol::AccountListView view;
     for (const store::AccountRow &row : page.rows)
-        view.accounts.append(accountView(row, nowMs, windowMs));
+        view.accounts.append(accountView(row, nowMs, windowMs, pushLimits));
     view.total = page.total;
     view.nextCursor = page.nextCursor;
     view.bands = counts(page.facets[u"band"_s].toObject());

@@ -25,6 +25,11 @@ ErrorView errorFrom(const QJsonObject &json)
             json[u"at"_s].toInteger()};
 }
 
+QJsonObject toJson(const PushView &push)
+{
+    return {{u"state"_s, push.state}, {u"last_push_at"_s, push.lastPushAt}};
+}
+
 // What a subscription and, for its Gmail subscription, an account have in common.
 void addProgress(QJsonObject &json, const SubscriptionView &s)
 {
@@ -105,6 +110,7 @@ QJsonObject toJson(const AccountView &account)
                      {u"updated_at"_s, account.updatedAt},
                      {u"watch_expires_at"_s, account.gmail.expiresAt},
                      {u"history_id"_s, account.historyId},
+                     {u"push"_s, toJson(account.push)},
                      {u"subscriptions"_s, subscriptions}};
     addProgress(json, account.gmail);
     return json;
@@ -126,6 +132,7 @@ AccountView accountFrom(const QJsonObject &json)
     account.hasRefreshToken = json[u"has_refresh_token"_s].toBool();
     account.createdAt = json[u"created_at"_s].toInteger();
     account.updatedAt = json[u"updated_at"_s].toInteger();
+    account.push = {json[u"push"_s][u"state"_s].toString(), json[u"push"_s][u"last_push_at"_s].toInteger()};
     account.historyId = json[u"history_id"_s].toString();
     for (const QJsonValue subscription : json[u"subscriptions"_s].toArray()) {
         account.subscriptions.append(subscriptionFrom(subscription.toObject()));

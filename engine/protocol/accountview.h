@@ -33,6 +33,12 @@ struct SubscriptionView {
     QJsonObject data; ///< the provider's own
 };
 
+/// Whether the Gmail watch is seen to deliver.
+struct PushView {
+    QString state; ///< proven, unproven, silent
+    qint64 lastPushAt = 0;
+};
+
 struct AccountView {
     QString id;
     QString email;
@@ -47,6 +53,7 @@ struct AccountView {
     bool hasRefreshToken = false;
     qint64 createdAt = 0;
     qint64 updatedAt = 0;
+    PushView push;
     QString historyId; ///< unsigned 64 bit; empty = unknown
     SubscriptionView gmail; ///< its fields stand beside those of the account: watch_expires_at, attempts …
     QList<SubscriptionView> subscriptions;

@@ -40,6 +40,7 @@ public:
     QCoro::Task<> look(); ///< what start() does again and again
     /// As of the last look: {"on", "proven", "unproven", "silent", "path_broken", "since" (of that), "text"}.
     const QJsonObject &status() const { return m_status; }
+    const core::PushLimits &limits() const { return m_limits; }
     qint64 writes() const { return m_writes; } ///< transactions that report() took
 
 private:

@@ -47,6 +47,8 @@ struct AccountRow {
     core::Account account;
     QList<core::Subscription> subscriptions;
     QString grantFingerprint; ///< of the refresh token in use
+    qint64 lastPushAt = 0; ///< the newest proof that its watch delivers; epoch ms, 0 = never
+    qint64 pushesSince = 0; ///< when the first push of anybody was reported; 0 = never
 };
 
 /// The provider of the subscription that every account has, "<account id>/gmail".

@@ -54,7 +54,7 @@ Result<AccountPage> pageOf(QSqlDatabase &db, const AccountFilter &filter, const 
         + u" ORDER BY %1%2, a.id%2 LIMIT ?"_s.arg(column, direction);
     Statement select(db,
                      u"SELECT "_s + accountColumns + u", d.place FROM ("_s + ids
-                         + u") d JOIN accounts a ON a.id = d.id"_s + accountGrants
+                         + u") d JOIN accounts a ON a.id = d.id"_s + accountJoins
                          + u" ORDER BY d.place%1, d.id%1"_s.arg(direction));
     if (Result<> read = select.run(where.values + QVariantList{filter.limit + 1}); !read)
         return fail(read.error());

@@ -14,9 +14,11 @@ namespace tidekeeper::store {
 const QString accountColumns =
     u"a.id, a.email, a.project, a.client, a.language, a.state, a.state_reason, a.grant_kind, a.grant_data,"
     " a.created_at, a.updated_at, a.generation, COALESCE(g.fingerprint, ''),"
-    " CASE WHEN g.account IS NULL THEN 0 ELSE 1 END"_s;
+    " CASE WHEN g.account IS NULL THEN 0 ELSE 1 END, COALESCE(p.last_push_at, 0),"
+    " (SELECT value FROM settings WHERE name = 'pushes.since')"_s;
 
-const QString accountGrants = u" LEFT JOIN grants g ON g.account = a.id AND g.retired_at = 0"_s;
+const QString accountJoins = u" LEFT JOIN grants g ON g.account = a.id AND g.retired_at = 0"
+                             " LEFT JOIN pushes p ON p.account = a.id"_s;
 
 const QString selectSubscriptions =
     u"SELECT s.id, s.account, s.provider, s.resource, s.external_id, s.expires_at, s.last_success_at,"
@@ -77,6 +79,8 @@ AccountRow accountRow(const Statement &row)
     account.generation = row.integer(11);
     result.grantFingerprint = row.text(12);
     account.hasRefreshToken = row.integer(13) != 0;
+    result.lastPushAt = row.integer(14);
+    result.pushesSince = row.integer(15);
     return result;
 }
 

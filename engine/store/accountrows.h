@@ -7,10 +7,10 @@
 // Rows of accounts and subscriptions ↔ structs, for every statement that reads or writes them.
 namespace tidekeeper::store {
 
-/// What accountRow() reads: "SELECT " + accountColumns + " FROM accounts a" + accountGrants.
+/// What accountRow() reads: "SELECT " + accountColumns + " FROM accounts a" + accountJoins.
 extern const QString accountColumns;
-extern const QString accountGrants; ///< " LEFT JOIN grants g …"
-constexpr int accountColumnCount = 14;
+extern const QString accountJoins; ///< " LEFT JOIN grants g … LEFT JOIN pushes p …"
+constexpr int accountColumnCount = 16;
 AccountRow accountRow(const Statement &row); ///< without its subscriptions
 
 /// "SELECT … FROM subscriptions s" with the columns that subscription() reads.

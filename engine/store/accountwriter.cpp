@@ -64,7 +64,7 @@ QVariantList stateOf(const AccountRow &row)
 
 AccountWriter::AccountWriter(QSqlDatabase &db)
     : m_selectAccount(db,
-                      u"SELECT "_s + accountColumns + u" FROM accounts a"_s + accountGrants
+                      u"SELECT "_s + accountColumns + u" FROM accounts a"_s + accountJoins
                           + u" WHERE a.id = ?"_s + lockOf(db)),
       m_selectSubscriptions(db, selectSubscriptions + u" WHERE s.account = ? ORDER BY s.id"_s),
       m_insertAccount(db, insertAccountSql), m_updateAccount(db, updateAccountSql),
