@@ -3,17 +3,9 @@
 
 #include "store/servertime.h"
 
-#include <QtCore/QJsonArray>
-
 using namespace Qt::StringLiterals;
 
 namespace tidekeeper::app {
-
-namespace {
-
-const QString grantsInTesting = u"consent_screen_in_testing"_s;
-
-} // namespace
 
 Lookout::Lookout(StoreParts &store, redis::RedisConnection &redis, const scheduler::RedisClock &clock,
                  EventBus &events, MetricsRegistry &metrics, const net::HttpClient &http,
@@ -21,7 +13,9 @@ Lookout::Lookout(StoreParts &store, redis::RedisConnection &redis, const schedul
     : m_store(store), m_clock(clock), m_googleHosts(std::move(googleHosts)), m_counts(store.accounts),
       m_scanMark(redis), m_metrics(metrics),
       m_vigil(store.coverage, store.lapses, clock,
-              [&events](const QString &type, const QJsonObject &event) { events.publish(type, event); })
+              [&events](const QString &type, const QJsonObject &event) { events.publish(type, event); }),
+      m_grantHints(store.grantDeaths, clock,
+                   [&events](const QString &type, const QJsonObject &event) { events.publish(type, event); })
 {
     connect(&events, &EventBus::published, this, &Lookout::onEvent);
     connect(&http, &net::HttpClient::dated, this,
@@ -36,6 +30,13 @@ void Lookout::start()
 {
     m_startedAt = m_clock.nowMs();
     m_vigil.start();
+    m_grantHints.start();
+}
+
+void Lookout::stop()
+{
+    m_vigil.stop();
+    m_grantHints.stop();
 }
 
 QCoro::Task<Result<QJsonObject>> Lookout::accounts(qint64 windowMs)
@@ -57,13 +58,10 @@ QJsonObject Lookout::facts() const
     QJsonObject skews;
     for (auto it = m_skew.all().begin(); it != m_skew.all().end(); ++it)
         skews.insert(it.key(), *it);
-    QJsonArray hints;
-    for (const QJsonObject &hint : m_hints)
-        hints.append(hint);
     return {{u"started_at"_s, m_startedAt},
             {u"coverage"_s, m_vigil.coverage()},
             {u"clock_skew_ms"_s, skews},
-            {u"hints"_s, hints}};
+            {u"hints"_s, m_grantHints.status()}};
 }
 
 void Lookout::onEvent(const QJsonObject &event)
@@ -72,9 +70,6 @@ void Lookout::onEvent(const QJsonObject &event)
     const QString type = event["type"_L1].toString();
     if (type == "watch.gap"_L1)
         m_vigil.noteGap(event["from"_L1].toInteger(), event["to"_L1].toInteger());
-    if (type == grantsInTesting)
-        m_hints[event["project"_L1].toString() + u'/' + event["client"_L1].toString()] = {
-            {u"code"_s, type}, {u"text"_s, event["text"_L1]}};
 }
 
 } // namespace tidekeeper::app

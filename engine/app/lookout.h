@@ -8,6 +8,7 @@
 #include "app/scanmark.h"
 #include "app/storeparts.h"
 #include "net/httpclient.h"
+#include "renewal/granthints.h"
 #include "renewal/vigil.h"
 #include "scheduler/redisclock.h"
 
@@ -24,7 +25,7 @@ public:
             EventBus &events, MetricsRegistry &metrics, const net::HttpClient &http, QStringList googleHosts);
 
     void start();
-    void stop() { m_vigil.stop(); }
+    void stop();
 
     void attempted(const renewal::AttemptMeasure &attempt) { m_metrics.attempted(attempt, m_clock.nowMs()); }
     void scanned() { m_scanMark.note(m_clock.nowMs()); } ///< a scan of this engine succeeded
@@ -33,8 +34,9 @@ public:
     QCoro::Task<Result<QJsonObject>> accounts(qint64 windowMs);
     QCoro::Task<qint64> lastScanMs() { return m_scanMark.read(); }
     /// {"started_at", "coverage": as Vigil::coverage(), "clock_skew_ms": {"redis", "database", "google"}, as far as
-    /// known, "hints": [{"code", "text"}]}.
+    /// known, "hints": as GrantHints::status()}.
     QJsonObject facts() const;
+    const renewal::GrantHints &grantHints() const { return m_grantHints; }
     void showMetrics(const QJsonObject &overview) { m_metrics.show(overview); }
 
 private:
@@ -47,8 +49,8 @@ private:
     ScanMark m_scanMark;
     RenewalMetrics m_metrics;
     renewal::Vigil m_vigil;
+    renewal::GrantHints m_grantHints;
     mutable ClockSkew m_skew; ///< that of Redis is read from the clock
-    QMap<QString, QJsonObject> m_hints; ///< by project and client
     qint64 m_startedAt = 0;
 };
 

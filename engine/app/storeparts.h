@@ -5,6 +5,7 @@
 #include "store/accountstore.h"
 #include "store/coveragestore.h"
 #include "store/devicestore.h"
+#include "store/grantdeathstore.h"
 #include "store/grantstore.h"
 #include "store/journal.h"
 #include "store/lapsestore.h"
@@ -19,7 +20,8 @@ class StoreParts {
 public:
     explicit StoreParts(const QString &url)
         : database(url), settings(database), journal(database), accounts(database), grants(database),
-          devices(database), coverage(database), lapses(database), pace(database), pushes(database)
+          grantDeaths(database), devices(database), coverage(database), lapses(database), pace(database),
+          pushes(database)
     { }
 
     /// Failures: database_*, sealing_key_*.
@@ -40,6 +42,7 @@ public:
     store::Journal journal;
     store::AccountStore accounts;
     store::GrantStore grants;
+    store::GrantDeathStore grantDeaths;
     store::DeviceStore devices;
     store::CoverageStore coverage;
     store::LapseStore lapses;

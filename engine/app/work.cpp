@@ -114,7 +114,7 @@ void logEvent(QJsonObject event)
         || type == "account.lapsed"_L1 || type.startsWith("queue."_L1) || type == "schedule.fire_failed"_L1
         || type == "schedule.overdue"_L1 || type == "scheduler.not_ready"_L1
         || type == "project.breaker_open"_L1 || type == "wave.opened"_L1 || type == "push.path_broken"_L1
-        || type == "push.silent"_L1;
+        || type == "push.silent"_L1 || type == renewal::GrantHints::code;
     const log::Level level = loud ? log::Level::Warning : log::Level::Info;
     event.remove("seq"_L1);
     event.remove("at"_L1);
@@ -208,6 +208,8 @@ renewal::Ports portsOf(Work &work)
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
         .measure = [&work](const renewal::AttemptMeasure &attempt) { work.lookout.attempted(attempt); },
         .dayBudget = [&work](const QString &limiter) { return dayBudget(work.limiters.describe(limiter)); },
+        .grantHint = [&work](const QString &project,
+                             const QString &client) { return work.lookout.grantHints().of(project, client); },
     };
 }
 

@@ -46,6 +46,8 @@ struct Ports {
     std::function<void(const AttemptMeasure &)> measure = {}; ///< may be empty
     /// Units that a limiter's projects may use in a day, together; 0 = no budget is set. May be empty.
     std::function<qint64(const QString &limiter)> dayBudget = {};
+    /// As GrantHints::of(). May be empty.
+    std::function<QString(const QString &project, const QString &client)> grantHint = {};
 };
 
 } // namespace tidekeeper::renewal

@@ -48,6 +48,8 @@ QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
         }
         input.waveText = m_incidents.holdingWave(row->account, heldFor(subscription));
         input.heldBack = m_lastScan.held;
+        if (m_ports.grantHint)
+            input.grantHint = m_ports.grantHint(row->account.project, row->account.client);
         subscriptions.append(core::explain(input));
     }
     co_return QJsonObject{{u"account"_s, row->account.id},

@@ -47,6 +47,20 @@ Result<> rotated(QSqlDatabase &db, const QString &account, const QString &from, 
     return *stored > 0 ? Result<>() : Result<>(newerTokenKept());
 }
 
+/// What hints need to know of it after the grant itself is gone: see GrantDeathStore.
+Result<> deathNoted(QSqlDatabase &db, const QString &account, qint64 nowMs)
+{
+    return run(db,
+               u"INSERT INTO grant_deaths (account, project, client, issued_at, last_success_at, died_at)"
+               " SELECT a.id, a.project, a.client, g.issued_at, COALESCE((SELECT MAX(s.last_success_at)"
+               " FROM subscriptions s WHERE s.account = a.id), 0), CAST(? AS BIGINT)"
+               " FROM accounts a JOIN grants g ON g.account = a.id WHERE a.id = ? AND g.retired_at = 0"
+               " ON CONFLICT (account) DO UPDATE SET project = excluded.project, client = excluded.client,"
+               " issued_at = excluded.issued_at, last_success_at = excluded.last_success_at,"
+               " died_at = excluded.died_at"_s,
+               {nowMs, account});
+}
+
 Result<> retired(QSqlDatabase &db, const QString &account, const QString &reason, qint64 generation,
                  qint64 nowMs)
 {
@@ -60,6 +74,8 @@ Result<> retired(QSqlDatabase &db, const QString &account, const QString &reason
     if (*marked == 0)
         return fail(u"conflict"_s, u"The account was changed or removed since it was read."_s);
     if (Result<> done = run(db, u"UPDATE subscriptions SET active = 0 WHERE account = ?"_s, {account}); !done)
+        return done;
+    if (Result<> done = deathNoted(db, account, nowMs); !done)
         return done;
     return run(db, u"UPDATE grants SET retired_at = ? WHERE account = ? AND retired_at = 0"_s,
                {nowMs, account});
@@ -79,6 +95,8 @@ Result<> restored(QSqlDatabase &db, const QString &account, qint64 nowMs)
     if (*marked == 0)
         return fail(u"not_found"_s, u"The account has no retired refresh token that could be restored."_s);
     if (Result<> done = run(db, u"UPDATE grants SET retired_at = 0 WHERE account = ?"_s, {account}); !done)
+        return done;
+    if (Result<> done = run(db, u"DELETE FROM grant_deaths WHERE account = ?"_s, {account}); !done)
         return done;
     return run(
         db,

@@ -26,6 +26,8 @@ namespace {
 //                                which instant it is counted
 //   pace                         one row: how much of a backlog may be begun, and what was pulled forward
 //   lapses                       the newest lapse of an account that was told, by the expiry that passed
+//   grant_deaths                 how old the grants were that Google ended; outlives the grant by weeks
+//   grant_hints                  which client's short-lived grants were told of, and when
 QStringList version1()
 {
     return {
@@ -99,6 +101,13 @@ QStringList version2()
         " pulled_milli_per_hour BIGINT NOT NULL, pulled_until BIGINT NOT NULL)"_s,
         u"CREATE TABLE lapses (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
         " expires_at BIGINT NOT NULL, noticed_at BIGINT NOT NULL)"_s,
+
+        u"CREATE TABLE grant_deaths (account {key} PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,"
+        " project {key} NOT NULL, client {key} NOT NULL, issued_at BIGINT NOT NULL,"
+        " last_success_at BIGINT NOT NULL, died_at BIGINT NOT NULL)"_s,
+        u"CREATE INDEX grant_deaths_at ON grant_deaths (died_at)"_s,
+        u"CREATE TABLE grant_hints (project {key} NOT NULL, client {key} NOT NULL, told_at BIGINT NOT NULL,"
+        " PRIMARY KEY (project, client))"_s,
     };
 }
 

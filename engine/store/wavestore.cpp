@@ -67,6 +67,8 @@ Result<bool> bringBack(QSqlDatabase &db, const Wave &wave, const QString &accoun
         return marked ? Result<bool>(false) : fail(marked.error());
     if (Result<> done = run(db, u"UPDATE grants SET retired_at = 0 WHERE account = ?"_s, {account}); !done)
         return fail(done.error());
+    if (Result<> done = run(db, u"DELETE FROM grant_deaths WHERE account = ?"_s, {account}); !done)
+        return fail(done.error());
     const Result<> due = run(db,
                              u"UPDATE subscriptions SET active = 1, error_class = ?,"
                              " next_attempt_at = ?, next_target_at = ?, due_at = ?,"
