@@ -11,7 +11,7 @@ namespace tidekeeper::http {
 
 namespace {
 
-const QStringList parameters{u"band"_s, u"expiring_within"_s, u"state"_s, u"project"_s, u"q"_s,
+const QStringList parameters{u"band"_s, u"expiring_within"_s, u"state"_s, u"project"_s, u"due"_s, u"q"_s,
                              u"sort"_s, u"limit"_s,           u"cursor"_s};
 
 Result<> readExpiringWithin(const QString &text, qint64 &withinMs)
@@ -41,6 +41,10 @@ Result<store::AccountFilter> accountFilter(const Request &request)
     filter.band = queryValue(request, u"band"_s);
     filter.state = queryValue(request, u"state"_s);
     filter.project = queryValue(request, u"project"_s);
+    const QString due = queryValue(request, u"due"_s);
+    if (!due.isEmpty() && due != "true"_L1 && due != "false"_L1)
+        return badField(u"due"_s, u"must be true or false."_s);
+    filter.due = due == "true"_L1;
     filter.text = queryValue(request, u"q"_s);
     filter.cursor = queryValue(request, u"cursor"_s);
     if (const QString sort = queryValue(request, u"sort"_s); !sort.isEmpty())

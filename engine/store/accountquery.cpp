@@ -62,6 +62,9 @@ Where commonFilters(const AccountFilter &filter, qint64 nowMs)
     }
     if (filter.expiringWithinMs >= 0)
         where.add(u"a.nearest_expires_at <= ?"_s, {nowMs + filter.expiringWithinMs});
+    if (filter.due)
+        where.add(u"a.id IN (SELECT d.account FROM subscriptions d WHERE d.active = 1 AND d.due_at <= ?)"_s,
+                  {nowMs});
     if (!filter.project.isEmpty())
         where.add(u"a.project = ?"_s, {filter.project});
     const QString text = filter.text.trimmed();

@@ -13,6 +13,7 @@ struct AccountFilter {
     qint64 expiringWithinMs = -1; ///< at most this much left, lapsed and unknown included; −1 = any
     QString state;
     QString project;
+    bool due = false; ///< only those with something that the next scan would take
     QString text; ///< part of an id; with an @ in it a whole address or id
     QString sort = QStringLiteral("expires_at"); ///< one of accountSortNames(), "-" in front = descending
     int limit = 100; ///< 1 … 1,000

@@ -286,6 +286,8 @@ void AccountsTest::listFiltersAndPages()
     QCOMPARE(total(u"?q=A3"_s), 1);
     QCOMPARE(total(u"?q=kim%40example.com"_s), 5);
     QCOMPARE(total(u"?project=second"_s), 0);
+    QCOMPARE(total(u"?due=true"_s), 1); // the others have a day left and a target of their own in it
+    QCOMPARE(total(u"?due=false"_s), 5);
     const QJsonObject page = engine.call(Method::Get, u"?sort=-expires_at&limit=1"_s).json;
     QCOMPARE(page[u"accounts"_s][0][u"id"_s].toString(), u"a4"_s);
     QCOMPARE(page[u"facets"_s][u"band"_s][u"critical"_s].toInt(), 1);
@@ -307,6 +309,7 @@ void AccountsTest::listRefuses_data()
     QTest::newRow("limit 1001") << u"?limit=1001"_s << u"limit"_s << u"1000"_s;
     QTest::newRow("expiring_within") << u"?expiring_within=soon"_s << u"expiring_within"_s << u"24h"_s;
     QTest::newRow("expiring_within < 0") << u"?expiring_within=-5"_s << u"expiring_within"_s << u"24h"_s;
+    QTest::newRow("due") << u"?due=yes"_s << u"due"_s << u"true or false"_s;
     QTest::newRow("cursor") << u"?cursor=abc"_s << u"cursor"_s << u"next_cursor"_s;
 }
 
