@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/accountviews.h"
 #include "cli/commands.h"
 #include "cli/humanize.h"
 #include "cli/localengine.h"
@@ -30,6 +31,7 @@ struct ListOptions {
     std::string expiringWithin;
     std::string query;
     std::string sort;
+    bool due = false;
     int limit = 100;
 };
 
@@ -48,6 +50,7 @@ QUrlQuery queryOf(const ListOptions &options, qsizetype wanted, const QString &c
     add(u"expiring_within"_s, text(options.expiringWithin));
     add(u"q"_s, text(options.query));
     add(u"sort"_s, text(options.sort));
+    add(u"due"_s, options.due ? u"true"_s : QString());
     add(u"limit"_s, QString::number(std::min<qsizetype>(wanted, mostPerPage)));
     add(u"cursor"_s, cursor);
     return query;
@@ -150,6 +153,26 @@ Result<ExitCode> shown(Session &session, const Result<QJsonObject> &account)
     return ExitCode::Ok;
 }
 
+/// With why it is due or not, and what happened last.
+Result<ExitCode> showWhole(Session &session, const std::string &id)
+{
+    Result<QJsonObject> account = session.get(pathOf(id));
+    if (!account)
+        return fail(account.error());
+    const Result<QJsonObject> story = storyOf(session, id);
+    if (!story)
+        return fail(story.error());
+    if (!session.json) {
+        printAccount(session, protocol::accountFrom(*account));
+        printStory(session, *story);
+        return ExitCode::Ok;
+    }
+    for (auto it = story->begin(); it != story->end(); ++it)
+        account->insert(it.key(), it.value());
+    session.print(*account);
+    return ExitCode::Ok;
+}
+
 struct AddOptions {
     std::string id;
     std::string email;
@@ -199,6 +222,8 @@ void addList(CLI::App &accounts, Session &session)
     command->add_option("--project", options->project, "Name of a Google project");
     command->add_option("--expiring-within", options->expiringWithin, "For example 24h");
     command->add_option("--query,-q", options->query, "Part of the id, or a whole address");
+    command->add_flag("--due", options->due,
+                      "Only those that the next scan would renew, also while only observing");
     command->add_option("--sort", options->sort, "For example expires_at or -expires_at");
     command->add_option("--limit,-n", options->limit, "How many at most")
         ->check(CLI::Range(1, 1'000'000))
@@ -233,12 +258,13 @@ void addAccounts(CLI::App &app, Session &session)
     auto id = std::make_shared<std::string>();
     CLI::App *show = accounts->add_subcommand("show", "One account");
     show->add_option("id", *id, "The account")->required();
-    session.onCalled(show, [&session, id] { return shown(session, session.get(pathOf(*id))); });
+    session.onCalled(show, [&session, id] { return showWhole(session, *id); });
     addAdd(*accounts, session);
     addExport(*accounts, session);
     addImport(*accounts, session);
     addWaves(*accounts, session);
     addAccountActions(*accounts, session);
+    addAccountViews(*accounts, session);
 }
 
 } // namespace tidekeeper::cli

@@ -9,6 +9,7 @@ namespace tidekeeper::cli {
 void addStatus(CLI::App &app, Session &session);
 void addAccounts(CLI::App &app, Session &session);
 void addAccountActions(CLI::App &accounts, Session &session); ///< accounts renew, pause, resume, rm
+void addAccountViews(CLI::App &accounts, Session &session); ///< accounts explain, timeline, adopt
 void addRenew(CLI::App &accounts, Session &session); ///< accounts renew
 void addImport(CLI::App &accounts, Session &session); ///< accounts import
 void addExport(CLI::App &accounts, Session &session); ///< accounts export

@@ -102,7 +102,11 @@ void printOverview(Session &session, const QJsonObject &overview)
          counts(accounts["active_band"_L1].toObject(),
                 {u"healthy"_s, u"delayed"_s, u"late"_s, u"critical"_s, u"expired"_s, u"none"_s}));
     line(u"  next to lapse"_s, nearestExpiry(accounts["nearest_expiry"_L1], nowMs));
-    line(u"  due now"_s, number(accounts["due"_L1].toInteger()));
+    const QString due = number(accounts["due"_L1].toInteger());
+    if (overview["renewal"_L1]["mode"_L1] == "observe"_L1)
+        line(u"  would renew"_s, due + u" now: tidekeeper accounts list --due"_s);
+    else
+        line(u"  due now"_s, due);
     line(u"Last scan"_s, lastScan(overview["scan"_L1].toObject(), nowMs));
     line(u"Scheduler"_s, schedulerLine(overview["scheduler"_L1].toObject(), nowMs));
     for (const QJsonValue &queue : overview["queues"_L1].toArray())
