@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "http/accountscontroller.h"
 #include "http/accountstatescontroller.h"
+#include "http/adoptcontroller.h"
 #include "http/audit.h"
 #include "http/auth.h"
 #include "http/bucketscontroller.h"
@@ -18,6 +19,7 @@
 #include "http/queuescontroller.h"
 #include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
+#include "http/timelinecontroller.h"
 #include "http/wavescontroller.h"
 #include "http/schedulescontroller.h"
 
@@ -48,6 +50,8 @@ struct Api {
     http::DevicesController devices;
     http::RenewalController renewal;
     http::WavesController waves;
+    http::AdoptController adopt;
+    http::TimelineController timeline;
     http::PushesController pushes;
     oauth::SigningKeys pushKeys;
     oauth::PushTokens pushTokens;

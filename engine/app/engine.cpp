@@ -2,6 +2,7 @@
 #include "app/engine.h"
 
 #include "app/api.h"
+#include "app/engineid.h"
 #include "app/statefiles.h"
 #include "app/work.h"
 #include "core/planner.h"
@@ -66,7 +67,10 @@ QCoro::Task<Result<>> Engine::start()
     const Result<> parts = co_await startParts();
     if (!parts)
         co_return parts;
-    m_work = std::make_unique<Work>(m_config, m_redis, m_store);
+    const Result<QString> id = engineId(m_state);
+    if (!id)
+        co_return fail(id.error());
+    m_work = std::make_unique<Work>(m_config, m_redis, m_store, *id);
     co_await m_work->start();
     if (m_isStopping)
         co_return fail(stopping());

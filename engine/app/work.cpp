@@ -217,7 +217,7 @@ renewal::Ports portsOf(Work &work)
 
 const QString Work::scanScheduleId = u"renewal-scan"_s;
 
-Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
+Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store, const QString &engineId)
     : clock(redis.connection()), events(clock), httpService(http, basesOf(config.google)),
       leases(redis.leaseFunctions()),
       lookout(store, redis.connection(), clock, events, metrics, http, hostsOf(config.google)),
@@ -247,6 +247,12 @@ Work::Work(const config::Config &config, RedisParts &redis, StoreParts &store)
           [this](const QString &account, const QString &subscription) {
               return renewal.repair(account, subscription);
           }),
+      clusterMark(redis.connection()),
+      custodian({.engine = engineId,
+                 .settings = store.settings,
+                 .mark = config.redis.url.isEmpty() ? nullptr : &clusterMark, // a private one is copied along
+                 .clock = clock,
+                 .hold = [this](const QString &reason) { renewal.hold(reason); }}),
       plugins(
           services,
           hostOptions(config,
@@ -299,6 +305,9 @@ QCoro::Task<> Work::start()
     if (m_isStopping)
         co_return;
     takeUpPlugins();
+    co_await custodian.start();
+    if (m_isStopping)
+        co_return;
     limiterSettings.start();
     co_await startSchedules();
     if (m_isStopping)
@@ -436,6 +445,7 @@ QCoro::Task<> Work::stopWorkers()
 QCoro::Task<> Work::stop()
 {
     m_isStopping = true;
+    custodian.stop();
     lookout.stop();
     pushProof.stop();
     scheduler.stop();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/clustermark.h"
 #include "app/eventbus.h"
 #include "app/hostservices.h"
 #include "app/lookout.h"
@@ -23,6 +24,7 @@
 #include "queue/replicatedcalls.h"
 #include "queue/worker.h"
 #include "renewal/attemptshare.h"
+#include "renewal/custodian.h"
 #include "renewal/pushproof.h"
 #include "renewal/renewalengine.h"
 #include "renewal/sqlrenewalstore.h"
@@ -37,7 +39,8 @@ namespace tidekeeper::app {
 struct Work {
     static const QString scanScheduleId;
 
-    Work(const config::Config &config, RedisParts &redis, StoreParts &store);
+    /// engineId: as app::engineId().
+    Work(const config::Config &config, RedisParts &redis, StoreParts &store, const QString &engineId);
 
     /// Starts the plugins, takes up what they offer, then the leader's lease, the schedules and the workers.
     /// After stop() it goes no further.
@@ -88,6 +91,8 @@ struct Work {
     renewal::Providers providers;
     renewal::RenewalEngine renewal;
     renewal::PushProof pushProof;
+    RedisClusterMark clusterMark;
+    renewal::Custodian custodian;
 
     pluginhost::ServiceRegistry services;
     pluginhost::PluginHost plugins;

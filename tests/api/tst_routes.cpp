@@ -21,7 +21,7 @@ private Q_SLOTS:
         QVERIFY(QCoro::waitFor(redis.start()));
         app::StoreParts store(u"sqlite:"_s + folder.filePath(u"test.db"_s));
         QVERIFY(QCoro::waitFor(store.open(folder.filePath(u"sealing.key"_s), 1'800'000'000'000)));
-        app::Work work(config, redis, store);
+        app::Work work(config, redis, store, u"engine"_s);
         http::Router router;
         const app::Api api(router, config, redis, store, work);
 
