@@ -31,6 +31,8 @@ Result<qint64> instantOf(QSqlDatabase &db, const QString &name)
     return select.next() ? select.text(0).toLongLong() : 0;
 }
 
+constexpr int sliceSize = 10'000; // of a million accounts: between two slices others have their turn
+
 struct Known {
     QString account;
     QString historyId;
@@ -92,50 +94,60 @@ QVariantList silentValues(qint64 since, const core::PushLimits &limits, qint64 n
     return {gmailProvider, limits.aheadMs, since, nowMs - limits.provenWithinMs};
 }
 
-Result<qint64> number(QSqlDatabase &db, const QString &sql, const QVariantList &values)
-{
-    Statement select(db, sql);
-    if (Result<> read = select.run(values); !read)
-        return fail(read.error());
-    select.next();
-    return select.integer(0);
-}
-
-Result<PushCounts> counted(QSqlDatabase &db, const core::PushLimits &limits, qint64 nowMs)
+/// What the slices below are counted by.
+Result<PushCounts> beginning(QSqlDatabase &db)
 {
     PushCounts counts;
     const Result<qint64> since = instantOf(db, firstPush);
-    if (!since || *since == 0)
-        return since ? Result<PushCounts>(counts) : fail(since.error());
+    if (!since)
+        return fail(since.error());
+    Statement last(db, u"SELECT COALESCE(MAX(last_push_at), 0) FROM pushes"_s);
+    if (Result<> read = last.run(); !read)
+        return fail(read.error());
+    last.next();
     counts.provenSince = *since;
-    const Result<qint64> all = number(
-        db, u"SELECT COUNT(*) FROM subscriptions WHERE active = 1 AND provider = ?"_s, {gmailProvider});
-    const Result<qint64> proven = number(
-        db,
-        u"SELECT COUNT(*) FROM subscriptions s JOIN pushes p ON p.account = s.account WHERE s.active = 1"
-        " AND s.provider = ? AND p.last_push_at > 0 AND s.last_success_at > 0"
-        " AND p.last_push_at >= s.last_success_at - ?"_s,
-        {gmailProvider, limits.aheadMs});
-    const Result<qint64> silent =
-        number(db, u"SELECT COUNT(*)"_s + silentWatches, silentValues(*since, limits, nowMs));
-    const Result<qint64> last = number(db, u"SELECT COALESCE(MAX(last_push_at), 0) FROM pushes"_s, {});
-    for (const Result<qint64> *each : {&all, &proven, &silent, &last}) {
-        if (!*each)
-            return fail(each->error());
-    }
-    const Result<qint64> unanswered = number(
-        db,
-        u"SELECT COALESCE(MIN(last_success_at), 0) FROM subscriptions WHERE active = 1 AND provider = ?"
-        " AND last_success_at > ?"_s,
-        {gmailProvider, *last + limits.aheadMs});
-    if (!unanswered)
-        return fail(unanswered.error());
-    counts.proven = *proven;
-    counts.silent = *silent;
-    counts.unproven = *all - *proven - *silent;
-    counts.lastPushAt = *last;
-    counts.firstUnansweredAt = *unanswered;
+    counts.lastPushAt = last.integer(0);
     return counts;
+}
+
+struct Slice {
+    PushCounts counts; ///< with those before
+    QString last; ///< account; empty when there was none left
+};
+
+/// The watches of the next accounts after that of `before`, added to its counts.
+Result<Slice> nextSlice(QSqlDatabase &db, const Slice &before, const core::PushLimits &limits, qint64 nowMs)
+{
+    Statement select(
+        db,
+        u"SELECT COUNT(*), MAX(s.account),"
+        " SUM(CASE WHEN s.last_success_at > 0 AND p.last_push_at >= s.last_success_at - ? THEN 1 ELSE 0 END),"
+        " SUM(CASE WHEN COALESCE(p.last_push_at, 0) < s.last_success_at - ? AND s.last_success_at >= ?"
+        " AND s.last_success_at < ? THEN 1 ELSE 0 END),"
+        " MIN(CASE WHEN s.last_success_at > ? THEN s.last_success_at END)"
+        " FROM (SELECT account, last_success_at FROM subscriptions WHERE account > ? AND provider = ?"
+        " AND active = 1 ORDER BY account LIMIT ?) s LEFT JOIN pushes p ON p.account = s.account"_s);
+    PushCounts counts = before.counts;
+    const QVariantList values{limits.aheadMs,
+                              limits.aheadMs,
+                              counts.provenSince,
+                              nowMs - limits.provenWithinMs,
+                              counts.lastPushAt + limits.aheadMs,
+                              before.last,
+                              gmailProvider,
+                              sliceSize};
+    if (Result<> read = select.run(values); !read)
+        return fail(read.error());
+    select.next();
+    const qint64 proven = select.integer(2);
+    const qint64 silent = select.integer(3);
+    const qint64 unanswered = select.integer(4);
+    counts.proven += proven;
+    counts.silent += silent;
+    counts.unproven += select.integer(0) - proven - silent;
+    if (unanswered > 0 && (counts.firstUnansweredAt == 0 || unanswered < counts.firstUnansweredAt))
+        counts.firstUnansweredAt = unanswered;
+    return Slice{counts, select.text(1)};
 }
 
 /// False when another engine was quicker.
@@ -201,7 +213,18 @@ QCoro::Task<Result<QSet<QString>>> PushStore::note(QMap<QString, PushSeen> byEma
 
 QCoro::Task<Result<PushCounts>> PushStore::count(core::PushLimits limits, qint64 nowMs)
 {
-    return m_database.run([limits, nowMs](QSqlDatabase &db) { return counted(db, limits, nowMs); });
+    const Result<PushCounts> begun = co_await m_database.run(beginning);
+    if (!begun || begun->provenSince == 0)
+        co_return begun;
+    Slice slice{*begun, {}};
+    do {
+        auto read = [slice, limits, nowMs](QSqlDatabase &db) { return nextSlice(db, slice, limits, nowMs); };
+        const Result<Slice> next = co_await m_database.run(std::move(read));
+        if (!next)
+            co_return fail(next.error());
+        slice = *next;
+    } while (!slice.last.isEmpty());
+    co_return slice.counts;
 }
 
 QCoro::Task<Result<QList<SilentWatch>>> PushStore::takeSilent(core::PushLimits limits, qint64 nowMs,
