@@ -182,6 +182,19 @@ qint64 dayBudget(const QJsonObject &limiter)
     return sum;
 }
 
+QMap<QString, core::ProjectQuota> quotasOf(const QJsonObject &limiter)
+{
+    QMap<QString, core::ProjectQuota> quotas;
+    const QJsonObject projects = limiter["projects"_L1].toObject();
+    for (auto it = projects.begin(); it != projects.end(); ++it) {
+        const QJsonObject project = it->toObject();
+        quotas.insert(it.key(),
+                      {project["project_refill_per_minute"_L1].toInteger(),
+                       project["day_budget"_L1].toInteger()});
+    }
+    return quotas;
+}
+
 renewal::Ports portsOf(Work &work)
 {
     return {
@@ -208,6 +221,7 @@ renewal::Ports portsOf(Work &work)
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
         .measure = [&work](const renewal::AttemptMeasure &attempt) { work.lookout.attempted(attempt); },
         .dayBudget = [&work](const QString &limiter) { return dayBudget(work.limiters.describe(limiter)); },
+        .quotas = [&work](const QString &limiter) { return quotasOf(work.limiters.describe(limiter)); },
         .grantHint = [&work](const QString &project,
                              const QString &client) { return work.lookout.grantHints().of(project, client); },
     };

@@ -6,6 +6,7 @@
 #include "log/log.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 using namespace Qt::StringLiterals;
@@ -73,6 +74,19 @@ qint64 Backlog::estimateMs(qint64 renewals) const
     const Provider *provider = strictest();
     const qint64 each = medianMs() > 0 ? medianMs() : assumedMs;
     return renewals * each / (provider ? provider->consumers : 1);
+}
+
+core::BulkPlan Backlog::planOf(const QMap<QString, qint64> &renewals) const
+{
+    core::BulkInput input;
+    input.renewals = renewals;
+    input.workMs = estimateMs(std::accumulate(renewals.begin(), renewals.end(), qint64(0)));
+    if (const Provider *provider = strictest()) {
+        input.costUnits = provider->costUnits;
+        if (m_ports.quotas)
+            input.quotas = m_ports.quotas(provider->limiter);
+    }
+    return core::bulkPlan(input);
 }
 
 QJsonObject Backlog::capacity() const

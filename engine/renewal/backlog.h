@@ -33,6 +33,8 @@ public:
     void measured(qint64 tookMs);
     /// How long so many renewals take this engine, ms.
     qint64 estimateMs(qint64 renewals) const;
+    /// For so many renewals out of turn, by project.
+    core::BulkPlan planOf(const QMap<QString, qint64> &renewals) const;
     /// As core::capacityObject(); empty without a provider, or before the subscriptions were counted.
     QJsonObject capacity() const;
 

@@ -39,6 +39,13 @@ queue::JobSpec forcedSpec(const core::Subscription &row, bool takeOver = false)
     return spec;
 }
 
+bool isOwnedElsewhere(const store::AccountRow &row)
+{
+    const QString kind = toString(core::OutcomeKind::OwnedElsewhere);
+    return std::any_of(row.subscriptions.begin(), row.subscriptions.end(),
+                       [&](const core::Subscription &subscription) { return subscription.errorClass == kind; });
+}
+
 bool isNew(const queue::EnqueueResult &result)
 {
     return result.result == "added"_L1 || result.result == "promoted"_L1;
@@ -183,13 +190,9 @@ QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString accoun
     const Result<store::AccountRow> row = co_await m_ports.store.find(account);
     if (!row)
         co_return fail(row.error());
-    if (row->account.state != core::AccountState::Active)
-        co_return fail(u"conflict"_s,
-                       u"The account is %1, so it is not renewed: make it active first."_s.arg(
-                           toString(row->account.state)),
-                       {{u"state"_s, toString(row->account.state)}});
-    if (everyProviderObserves())
-        co_return fail(observing());
+    const Result<> active = co_await makeActive(*row, takeOver);
+    if (!active)
+        co_return fail(active.error());
     QList<queue::JobSpec> specs;
     for (const core::Subscription &subscription : row->subscriptions)
         specs.append(forcedSpec(subscription, takeOver));
@@ -201,7 +204,31 @@ QCoro::Task<Result<queue::EnqueueResult>> RenewalEngine::renewNow(QString accoun
     co_return results->first();
 }
 
-QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
+/// Only one that is parked for another environment's watch becomes active, and only to take that over.
+QCoro::Task<Result<>> RenewalEngine::makeActive(store::AccountRow row, bool takeOver)
+{
+    const core::AccountState state = row.account.state;
+    const bool isForeign = state == core::AccountState::Parked && isOwnedElsewhere(row);
+    if (state != core::AccountState::Active && !(isForeign && takeOver)) {
+        const QString remedy = isForeign
+            ? u"another environment holds its watch. End it there, or take it over: tidekeeper accounts renew "
+              "ID --take-over."_s
+            : u"make it active first."_s;
+        co_return fail(u"conflict"_s,
+                       u"The account is %1, so it is not renewed: %2"_s.arg(toString(state), remedy),
+                       {{u"state"_s, toString(state)}});
+    }
+    if (everyProviderObserves())
+        co_return fail(observing());
+    if (state == core::AccountState::Active)
+        co_return Result<>();
+    const qint64 nowMs = m_ports.clock.nowMs();
+    const Result<> freed =
+        co_await m_ports.store.setState(row.account, core::AccountState::Active, QString(), nowMs);
+    co_return freed;
+}
+
+QCoro::Task<Result<QStringList>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
 {
     if (everyProviderObserves())
         co_return fail(observing());
@@ -212,12 +239,19 @@ QCoro::Task<Result<int>> RenewalEngine::renewNow(QList<store::AccountRow> rows)
         for (const core::Subscription &subscription : row.subscriptions)
             specs.append(forcedSpec(subscription));
     }
-    int enqueued = 0;
-    QString errorText;
-    co_await enqueue(specs, &enqueued, &errorText);
-    if (!errorText.isEmpty())
-        co_return fail(u"queue_unavailable"_s, errorText, {{u"enqueued"_s, enqueued}});
-    co_return enqueued;
+    QStringList begun;
+    for (qsizetype from = 0; from < specs.size(); from += mostAtOnce) {
+        const QList<queue::JobSpec> some = specs.mid(from, mostAtOnce);
+        const auto results = co_await m_ports.enqueue(some);
+        if (!results)
+            co_return fail(results.error().code, results.error().text, {{u"enqueued"_s, begun.size()}});
+        for (qsizetype i = 0; i < some.size(); ++i) {
+            if (isNew((*results)[i]))
+                begun.append(some[i].payload.value("account"_L1).toString());
+        }
+    }
+    begun.removeDuplicates();
+    co_return begun;
 }
 
 QCoro::Task<Result<>> RenewalEngine::repair(QString account, QString subscription)

@@ -52,9 +52,10 @@ public:
 
     /// An operator's "renew now": ahead of all others and without regard to target and back-off. Failures: not_found,
     /// conflict (the account is not active, or the provider only observes; the text says what to do), redis_*.
+    /// takeOver: a watch of another environment is ended once, and an account that was parked for it is active again.
     QCoro::Task<Result<queue::EnqueueResult>> renewNow(QString account, bool takeOver = false);
-    /// The same for many, all of them active; how many jobs are new or promoted.
-    QCoro::Task<Result<int>> renewNow(QList<store::AccountRow> rows);
+    /// The same for the active ones of many; those whose renewal was not under way already.
+    QCoro::Task<Result<QStringList>> renewNow(QList<store::AccountRow> rows);
 
     /// A renewal that ends the watch first, for one that delivers nothing. Failures: conflict (the provider only
     /// observes, or a renewal is under way already), redis_*.
@@ -64,6 +65,7 @@ public:
     /// observing: then it is what would be renewed.
     QCoro::Task<Result<int>> pullForward(QList<store::AccountRow> rows, qint64 spreadMs);
     qint64 estimateMs(qint64 renewals) const { return m_backlog.estimateMs(renewals); }
+    core::BulkPlan planOf(const QMap<QString, qint64> &renewals) const { return m_backlog.planOf(renewals); }
 
     /// Only observes, for this reason, until it is empty.
     void hold(const QString &reason);
@@ -78,6 +80,7 @@ public:
 private:
     bool everyProviderObserves() const;
     Error observing() const;
+    QCoro::Task<Result<>> makeActive(store::AccountRow row, bool takeOver);
     int batchSize() const;
     queue::JobSpec renewSpec(const store::DueRow &row) const;
     QCoro::Task<> enqueue(QList<queue::JobSpec> specs, int *enqueued, QString *errorText);

@@ -88,12 +88,12 @@ void TestCliVerbs::asksAndShows_data()
     row("accounts renew", u"accounts renew 7"_s, R"({"account": "7", "job": "1", "result": "added"})",
         u"POST /api/v1/accounts/7/renew"_s, {u"7: queued for renewal"_s});
     row("accounts renew, chosen", u"accounts renew --band critical"_s, R"({"matched": 12, "enqueued": 11})",
-        u"POST /api/v1/accounts/renew {\"dry_run\":false,\"filter\":{\"band\":\"critical\"}}"_s,
+        u"POST /api/v1/accounts/renew {\"filter\":{\"band\":\"critical\"},\"limit\":5000}"_s,
         {u"12 accounts match, 11 queued for renewal"_s});
     row("accounts renew, dry", u"accounts renew --expiring-within 2d --dry-run"_s,
-        R"({"matched": 12, "dry_run": true})",
+        R"({"matched": 12, "estimate_ms": 120000, "dry_run": true})",
         u"POST /api/v1/accounts/renew {\"dry_run\":true,\"filter\":{\"expiring_within\":\"2d\"}}"_s,
-        {u"12 accounts match (dry run: none was queued)"_s});
+        {u"12 accounts match, to renew them takes 2 min or more (dry run: none was queued)"_s});
     row("limiter show", u"limiter show"_s,
         R"({"name": "gmail", "enforce": true, "fail_open": false, "send_slack": 2500, "bulk_reserve": 0.5,
             "projects": {"default": {"preset": "gmail-2026", "account_capacity": 360, "day_action": "warn",

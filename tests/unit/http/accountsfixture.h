@@ -39,8 +39,11 @@ public:
     store::Journal journal{database.database()};
     int changes = 0; ///< how often the renewal would have been told
 
-private:
+protected:
     http::Router m_router;
+    http::Audit m_audit{journal, clock};
+
+private:
     http::AccountsController m_controller{
         m_router,
         accounts,

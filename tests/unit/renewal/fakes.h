@@ -216,6 +216,7 @@ public:
                 {u"remove_method"_s, u"gmail.users.stop"_s},
                 {u"cursor_keys"_s, QJsonArray{u"history_id"_s}},
                 {u"batch_size"_s, batchSize},
+                {u"cost"_s, cost},
                 {u"mode"_s, mode}};
     }
 
@@ -242,6 +243,7 @@ public:
     QJsonObject removal{{u"outcome"_s, u"gone"_s}};
     std::function<void()> onRenew;
     int batchSize = 500;
+    int cost = 0;
     QString mode = u"renew"_s;
 };
 

@@ -25,6 +25,7 @@ private Q_SLOTS:
     void renewNow_data();
     void renewNow();
     void renewNowForMany();
+    void takingOverFreesWhatAnotherHolds();
     void explainNamesTheBreaker();
     void providersAreChecked();
 
@@ -167,9 +168,37 @@ void TestRenewalEngine::renewNowForMany()
     world().start();
     addMany(1'203);
     world().store.rows[u"00007"_s].account.state = core::AccountState::Parked;
-    const Result<int> enqueued = QCoro::waitFor(world().engine->renewNow(world().store.rows.values()));
-    QVERIFY(enqueued.has_value());
-    QCOMPARE(*enqueued, 1'202);
+    const Result<QStringList> begun =
+        QCoro::waitFor(world().engine->renewNow(world().store.rows.values()));
+    QVERIFY(begun.has_value());
+    QCOMPARE(begun->size(), 1'202);
+    QVERIFY(!begun->contains(u"00007"_s));
+    // All are under way.
+    QVERIFY(QCoro::waitFor(world().engine->renewNow(world().store.rows.values()))->isEmpty());
+}
+
+void TestRenewalEngine::takingOverFreesWhatAnotherHolds()
+{
+    world().start();
+    store::AccountRow row = accountRow(u"a"_s, u"a@example.com"_s, world().clock.nowMs() + core::dayMs);
+    row.account.state = core::AccountState::Parked;
+    row.subscriptions.first().errorClass = toString(core::OutcomeKind::OwnedElsewhere);
+    world().store.add(row);
+    row = accountRow(u"gone"_s, u"gone@example.com"_s, world().clock.nowMs() + core::dayMs);
+    row.account.state = core::AccountState::Parked;
+    world().store.add(row);
+
+    const auto refused = QCoro::waitFor(world().engine->renewNow(u"a"_s));
+    QCOMPARE(refused.error().code, u"conflict"_s);
+    QVERIFY(refused.error().text.contains(u"--take-over"_s));
+    // Parked for another reason: there is nothing to take over.
+    QCOMPARE(QCoro::waitFor(world().engine->renewNow(u"gone"_s, true)).error().code, u"conflict"_s);
+    QVERIFY(world().enqueued.isEmpty());
+
+    QVERIFY(QCoro::waitFor(world().engine->renewNow(u"a"_s, true)).has_value());
+    QVERIFY(world().store.account(u"a"_s).state == core::AccountState::Active);
+    QCOMPARE(world().enqueued.size(), 1);
+    QVERIFY(world().enqueued.first().payload.value("take_over"_L1).toBool());
 }
 
 void TestRenewalEngine::explainNamesTheBreaker()
