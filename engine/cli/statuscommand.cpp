@@ -6,6 +6,8 @@
 #include <QtCore/QHash>
 #include <QtCore/QJsonArray>
 
+#include <cmath>
+
 namespace tidekeeper::cli {
 
 using namespace Qt::StringLiterals;
@@ -72,15 +74,48 @@ QString lastScan(const QJsonObject &scan, qint64 nowMs)
     return at == 0 ? u"none yet"_s : relative(at, nowMs);
 }
 
+/// Whether anything is renewed at all, and what stops some of it.
+QString renewalLine(const QJsonObject &renewal)
+{
+    if (!renewal["has_provider"_L1].toBool())
+        return u"nothing renews watches"_s;
+    QStringList words{renewal["mode"_L1] == "observe"_L1 ? u"only observes"_s : u"renews"_s};
+    const auto count = [&](const QString &key, const QString &what) {
+        if (const qsizetype size = renewal[key].toArray().size(); size > 0)
+            words.append(number(size) + u' ' + what);
+    };
+    count(u"breakers"_s, u"stopped by faults of configuration"_s);
+    count(u"waves"_s, u"waves open"_s);
+    count(u"pauses"_s, u"projects paused"_s);
+    return words.join(u", "_s);
+}
+
+/// Cut, not rounded: what is not complete never looks like it.
+QString share(const QJsonValue &value)
+{
+    return value.isDouble() ? u"%1 %"_s.arg(std::floor(value.toDouble() * 10'000) / 100, 0, 'f', 2)
+                            : u"not known yet"_s;
+}
+
+QString coverageLine(const QJsonObject &coverage)
+{
+    return u"24 h %1, 30 days %2"_s.arg(share(coverage["share_24h"_L1]), share(coverage["share"_L1]));
+}
+
+QString clocksLine(const QJsonObject &skews)
+{
+    QStringList words;
+    for (auto skew = skews.begin(); skew != skews.end(); ++skew)
+        words.append(u"%1 %2 s"_s.arg(skew.key()).arg(skew->toDouble() / 1'000, 0, 'f', 1));
+    return words.isEmpty() ? u"not compared yet"_s : u"apart from "_s + words.join(u", "_s);
+}
+
 /// What needs a person, in sentences.
 QStringList attention(const QJsonObject &overview)
 {
     QStringList sentences;
     for (const QJsonValue &problem : overview["problems"_L1].toArray())
         sentences.append(problem["text"_L1].toString());
-    const qint64 expired = overview["accounts"_L1]["active_band"_L1]["expired"_L1].toInteger();
-    if (expired > 0)
-        sentences.append(u"%1 active accounts have a lapsed watch."_s.arg(number(expired)));
     return sentences;
 }
 
@@ -107,12 +142,15 @@ void printOverview(Session &session, const QJsonObject &overview)
         line(u"  would renew"_s, due + u" now: tidekeeper accounts list --due"_s);
     else
         line(u"  due now"_s, due);
+    line(u"Renewal"_s, renewalLine(overview["renewal"_L1].toObject()));
+    line(u"Coverage"_s, coverageLine(overview["coverage"_L1].toObject()));
     line(u"Last scan"_s, lastScan(overview["scan"_L1].toObject(), nowMs));
     line(u"Scheduler"_s, schedulerLine(overview["scheduler"_L1].toObject(), nowMs));
     for (const QJsonValue &queue : overview["queues"_L1].toArray())
         line(u"Queue "_s + queue["name"_L1].toString(),
              counts(queue.toObject(), {u"urgent"_s, u"normal"_s, u"delayed"_s, u"running"_s, u"dead"_s}));
     line(u"Redis"_s, redisLine(overview["redis"_L1].toObject()));
+    line(u"Clocks"_s, clocksLine(overview["clock_skew_ms"_L1].toObject()));
     line(u"Plugins"_s, pluginsLine(overview["plugins"_L1].toObject()));
     for (const QString &sentence : attention(overview))
         line(u"ATTENTION"_s, sentence);

@@ -245,14 +245,10 @@ void TestCliEngine::statusSaysWhatIsWrong_data()
         {u"part"_s, u"redis"_s}, {u"code"_s, u"redis_unavailable"_s}, {u"text"_s, u"Redis is away."_s}};
     QTest::newRow("a problem") << u"problems"_s << QJsonValue(QJsonArray{problem})
                                << u"ATTENTION Redis is away."_s;
-    QJsonObject accounts = overview()[u"accounts"_s].toObject();
-    accounts[u"active_band"_s] = QJsonObject{{u"expired"_s, 2}};
     const QJsonObject unsafe{{u"code"_s, u"redis_unsafe"_s},
                              {u"text"_s, u"The append-only file is off. Set appendonly to yes."_s}};
     QTest::newRow("unsafe Redis") << u"problems"_s << QJsonValue(QJsonArray{unsafe})
                                   << u"ATTENTION The append-only file is off. Set appendonly to yes."_s;
-    QTest::newRow("lapsed") << u"accounts"_s << QJsonValue(accounts)
-                            << u"ATTENTION 2 active accounts have a lapsed watch."_s;
 }
 
 void TestCliEngine::statusSaysWhatIsWrong()
