@@ -171,7 +171,7 @@ void addCoverage(QJsonArray &parts, const QJsonObject &coverage)
     else
         parts.append(sound(u"coverage"_s,
                            month < 1 ? u"Complete for 24 h; %1 in 30 days."_s.arg(percent(month))
-                                     : u"Watches have been alive all the time for 30 days."_s));
+                                     : u"In 30 days no active account was without a live watch."_s));
 }
 
 void addClocks(QJsonArray &parts, const QJsonObject &skews)
