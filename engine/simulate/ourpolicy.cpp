@@ -84,6 +84,8 @@ void OurPolicy::scan(qint64 nowMs)
 /// live now.
 int OurPolicy::begin(const QList<int> &calm, qint64 nowMs)
 {
+    if (calm.isEmpty())
+        return 0;
     const core::Pace pace = core::backlogPace(m_active, cycleMs());
     const int taken = core::takePaced(m_paceLevel, pace, static_cast<int>(calm.size()), nowMs);
     const auto begun = std::count_if(calm.begin(), calm.begin() + taken,

@@ -10,7 +10,7 @@ namespace tidekeeper::renewal::test {
 using namespace Qt::StringLiterals;
 
 /// The shared rows in memory; whom a wave brings back is up to the test.
-class FakeIncidents final : public IncidentStore {
+class FakeIncidents : public IncidentStore {
 public:
     QCoro::Task<Result<QList<store::BreakerRow>>> breakers() override
     {
