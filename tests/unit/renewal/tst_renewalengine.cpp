@@ -17,6 +17,12 @@ private Q_SLOTS:
     void earliestExpiryFirstAndNoMoreThanABatch();
     void failingAccountsDoNotStarveOthers();
     void littleTimeLeftGoesFirst();
+    void aBacklogIsPacedAndUrgentOnesAreNot();
+    void whatWasNotBegunDoesNotUseUpThePace();
+    void capacityIsToldWithWhatWasMeasured();
+    void heldEnginesCallNothing();
+    void unknownExpiriesAreDue_data();
+    void unknownExpiriesAreDue();
     void liveJobsAreNotEnqueuedTwice();
     void keysHoldNoAddress();
     void databaseAway();
@@ -83,6 +89,109 @@ void TestRenewalEngine::littleTimeLeftGoesFirst()
     QCOMPARE(world().enqueued.size(), 2);
     for (const queue::JobSpec &spec : std::as_const(world().enqueued))
         QCOMPARE(spec.urgent, spec.payload.value("account"_L1) == "late"_L1);
+}
+
+void TestRenewalEngine::aBacklogIsPacedAndUrgentOnesAreNot()
+{
+    world().start();
+    addMany(30); // critical
+    for (int i = 0; i < 100; ++i) {
+        const QString id = u"calm%1"_s.arg(i);
+        world().store.add(accountRow(id, id + u"@example.com"_s, world().clock.nowMs() + 5 * core::dayMs));
+    }
+    const ScanResult first = QCoro::waitFor(world().engine->scan());
+    QCOMPARE(first.due, 130);
+    QCOMPARE(first.enqueued, 50); // 30, and of the others twenty at once
+    QCOMPARE(first.held, 80);
+    QCOMPARE(world().engine->status()["last_scan"_L1]["held"_L1].toInt(), 80);
+    world().work();
+    world().clock.advance(10 * core::minuteMs);
+    const ScanResult second = QCoro::waitFor(world().engine->scan());
+    QCOMPARE(second.enqueued, 10); // one a minute
+}
+
+void TestRenewalEngine::whatWasNotBegunDoesNotUseUpThePace()
+{
+    world().start();
+    for (int i = 0; i < 15; ++i) {
+        const QString id = u"calm%1"_s.arg(i, 2, 10, QLatin1Char('0'));
+        world().store.add(accountRow(id, id + u"@example.com"_s, world().clock.nowMs() + 5 * core::dayMs));
+    }
+    QCOMPARE(QCoro::waitFor(world().engine->scan()).enqueued, 15);
+    QCOMPARE(QCoro::waitFor(world().engine->scan()).enqueued, 0); // all live
+    world().work();
+    for (int i = 20; i < 30; ++i) {
+        const QString id = u"calm%1"_s.arg(i);
+        world().store.add(accountRow(id, id + u"@example.com"_s, world().clock.nowMs() + 5 * core::dayMs));
+    }
+    QCOMPARE(QCoro::waitFor(world().engine->scan()).enqueued, 5);
+}
+
+void TestRenewalEngine::capacityIsToldWithWhatWasMeasured()
+{
+    world().start();
+    QVERIFY(world().engine->status()["capacity"_L1].toObject().isEmpty());
+    addMany(3);
+    QCoro::waitFor(world().engine->scan());
+    const QJsonObject before = world().engine->status()["capacity"_L1].toObject();
+    QCOMPARE(before["subscriptions"_L1].toInteger(), 3);
+    QCOMPARE(before["holds"_L1].toBool(), true);
+    QCOMPARE(before["median_ms"_L1].toInteger(), 0);
+    world().provider.onRenew = [this] { world().clock.advance(200'000'000); };
+    world().renew(u"00000"_s, true);
+    const QJsonObject after = world().engine->status()["capacity"_L1].toObject();
+    QCOMPARE(after["median_ms"_L1].toInteger(), 200'000'000);
+    QCOMPARE(after["smallest"_L1].toString(), u"consumers"_s);
+    QCOMPARE(after["holds"_L1].toBool(), true); // four in six days, and there are three
+    QCOMPARE(world().engine->estimateMs(10), 1'000'000'000);
+}
+
+void TestRenewalEngine::heldEnginesCallNothing()
+{
+    // xorbitsai/xagent#1231: a feature that is off made watches that nothing renewed.
+    world().start();
+    addMany(2);
+    world().engine->hold(u"The database is a copy."_s);
+    const ScanResult held = QCoro::waitFor(world().engine->scan());
+    QCOMPARE(held.due, 2); // it is shown who would be renewed
+    QCOMPARE(held.enqueued, 0);
+    world().renew(u"00000"_s, true); // a job that was queued before
+    QVERIFY(world().provider.renewed.isEmpty());
+    QCOMPARE(world().engine->status()["mode"_L1].toString(), u"observe"_s);
+    QCOMPARE(world().engine->status()["mode_reason"_L1].toString(), u"The database is a copy."_s);
+    const auto refused = QCoro::waitFor(world().engine->renewNow(u"00000"_s));
+    QCOMPARE(refused.error().text, u"The database is a copy."_s);
+
+    world().engine->hold({});
+    QTRY_COMPARE_WITH_TIMEOUT(world().enqueued.size(), 2, 2'000);
+    QCOMPARE(world().engine->status()["mode"_L1].toString(), u"renew"_s);
+}
+
+void TestRenewalEngine::unknownExpiriesAreDue_data()
+{
+    QTest::addColumn<qint64>("leftMs"); // −2 = unknown, −1 = negative
+    QTest::addColumn<bool>("due");
+    QTest::newRow("unknown") << -2LL << true;
+    QTest::newRow("negative") << -1LL << true;
+    QTest::newRow("past") << -core::hourMs << true;
+    QTest::newRow("in an hour") << core::hourMs << true;
+    QTest::newRow("in six and a half days") << 6 * core::dayMs + 12 * core::hourMs << false;
+}
+
+void TestRenewalEngine::unknownExpiriesAreDue()
+{
+    // langgenius/dify#41162: rows without an expiry were never selected.
+    QFETCH(qint64, leftMs);
+    world().start();
+    const qint64 now = world().clock.nowMs();
+    store::AccountRow row = accountRow(u"a"_s, u"a@example.com"_s,
+                                       leftMs == -2       ? 0
+                                           : leftMs == -1 ? -1
+                                                          : now + leftMs);
+    core::Subscription &subscription = row.subscriptions.first();
+    subscription.nextTargetAt = core::nextTarget({u"a"_s, subscription.expiresAt});
+    world().store.add(row);
+    QTEST(QCoro::waitFor(world().engine->scan()).enqueued == 1, "due");
 }
 
 void TestRenewalEngine::liveJobsAreNotEnqueuedTwice()
