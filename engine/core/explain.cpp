@@ -193,6 +193,19 @@ QString attemptsSentence(const QList<qint64> &attempts)
                                                                        times.join(u" and "_s));
 }
 
+/// Empty while nothing is known of delivery.
+QString pushSentence(const ExplainInput &input)
+{
+    if (input.pushState == PushState::Silent)
+        return u"The watch is silent: no push followed its last renewal in time, while pushes are expected."_s;
+    if (input.lastPushAt <= 0)
+        return {};
+    const QString last = instantWords(input.lastPushAt);
+    return input.pushState == PushState::Proven
+        ? u"The watch is proven to deliver: the last push came at %1."_s.arg(last)
+        : u"The last push came at %1; none since the last renewal yet."_s.arg(last);
+}
+
 } // namespace
 
 QJsonObject explain(const ExplainInput &input)
@@ -217,6 +230,8 @@ QJsonObject explain(const ExplainInput &input)
                              .arg(row.attempts)
                              .arg(row.deferrals)
                              .arg(row.errorText));
+    if (const QString pushed = pushSentence(input); !pushed.isEmpty())
+        sentences.append(pushed);
     if (input.account.state == AccountState::NeedsReauth && !input.grantHint.isEmpty())
         sentences.append(input.grantHint);
     const QList<qint64> attempts = nextAttempts(input, due, window);

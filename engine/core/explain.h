@@ -3,6 +3,7 @@
 
 #include "core/account.h"
 #include "core/planner.h"
+#include "core/pushproof.h"
 #include "core/subscription.h"
 
 #include <QtCore/QJsonObject>
@@ -31,6 +32,8 @@ struct ExplainInput {
     qint64 stopWaitMs = 0; ///< until its next probe
     QString grantHint = {}; ///< why grants of the account's client end early; empty = nothing is known
     QString waveText = {}; ///< of the open wave that the account is a member of; empty = of none
+    qint64 lastPushAt = 0; ///< the newest proof that the watch delivers; epoch ms, 0 = never
+    PushState pushState = PushState::Unproven;
     int heldBack = 0; ///< rows that the last scan left for later since a backlog is worked at a pace
 };
 

@@ -48,6 +48,9 @@ QCoro::Task<Result<QJsonObject>> RenewalEngine::explain(QString account)
         }
         input.waveText = m_incidents.holdingWave(row->account, heldFor(subscription));
         input.heldBack = m_lastScan.held;
+        input.lastPushAt = row->lastPushAt;
+        input.pushState =
+            core::pushStateOf(subscription.lastSuccessAt, row->lastPushAt, row->pushesSince, input.nowMs, {});
         if (m_ports.grantHint)
             input.grantHint = m_ports.grantHint(row->account.project, row->account.client);
         subscriptions.append(core::explain(input));

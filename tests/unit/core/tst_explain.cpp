@@ -38,6 +38,7 @@ private Q_SLOTS:
     void noWatchDoesNotClaimToBeDue();
     void plannedAttempts_data();
     void plannedAttempts();
+    void whetherTheWatchDelivers();
 };
 
 void TestExplain::summary_data()
@@ -285,6 +286,23 @@ void TestExplain::plannedAttempts()
     for (const QJsonValue &at : attempts)
         planned.append((at.toInteger() - now) / minuteMs);
     QCOMPARE(planned, minutes);
+}
+
+void TestExplain::whetherTheWatchDelivers()
+{
+    ExplainInput given = input();
+    const auto says = [&](const QString &part) {
+        const QJsonArray sentences = explain(given)["sentences"_L1].toArray();
+        return std::count_if(sentences.begin(), sentences.end(),
+                             [&](const QJsonValue &sentence) { return sentence.toString().contains(part); });
+    };
+    QCOMPARE(says(u"push"_s), 0);
+    given.lastPushAt = now - hourMs;
+    QCOMPARE(says(u"The last push came at 2027-01-15 07:00:00 UTC; none since the last renewal yet."_s), 1);
+    given.pushState = PushState::Proven;
+    QCOMPARE(says(u"proven to deliver: the last push came at 2027-01-15 07:00:00 UTC."_s), 1);
+    given.pushState = PushState::Silent;
+    QCOMPARE(says(u"The watch is silent"_s), 1);
 }
 
 QTEST_APPLESS_MAIN(TestExplain)
