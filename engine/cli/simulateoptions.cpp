@@ -88,7 +88,7 @@ Result<double> shareFrom(const QString &text)
     const bool isPercent = text.endsWith(u'%');
     bool isNumber = false;
     const double value = (isPercent ? text.chopped(1) : text).toDouble(&isNumber) / (isPercent ? 100 : 1);
-    if (!isNumber || value < 0 || value > 1)
+    if (!isNumber || !(value >= 0 && value <= 1)) // nan is neither
         return usage(u"%1 is not a share: write for example 2% or 0.02."_s.arg(text));
     return value;
 }
