@@ -271,10 +271,10 @@ const core::Subscription *gmailSubscription(const AccountRow &row)
 
 Result<Changed> created(const QString &id, const AccountChange &change, qint64 nowMs)
 {
-    AccountRow row = newAccountRow(id, nowMs);
-    if (change.pausedIfNew)
-        row.account.state = AccountState::Paused;
-    return appliedTo(row, change, Way::Create, nowMs);
+    Result<Changed> changed = appliedTo(newAccountRow(id, nowMs), change, Way::Create, nowMs);
+    if (changed && change.pausedIfNew) // last: the grant that comes with it would make it active
+        changed->row.account.state = AccountState::Paused;
+    return changed;
 }
 
 Result<Changed> put(const AccountRow &before, const AccountChange &change, qint64 nowMs)

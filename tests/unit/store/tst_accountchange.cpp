@@ -87,6 +87,7 @@ private Q_SLOTS:
     void stateChanges_data();
     void stateChanges();
     void putCallsBackALeavingAccount();
+    void newOnesMayBeginPaused();
 };
 
 void AccountChangeTest::newAccountsFirstTarget_data()
@@ -361,6 +362,20 @@ void AccountChangeTest::putCallsBackALeavingAccount()
     const Changed changed = *store::put(established(AccountState::Leaving), change, now);
     QVERIFY(changed.row.account.state == AccountState::Active);
     QCOMPARE(gmail(changed).nextTargetAt, now);
+}
+
+void AccountChangeTest::newOnesMayBeginPaused()
+{
+    AccountChange change;
+    change.email = u"a@example.com"_s;
+    change.grant = token(u"t2"_s);
+    change.pausedIfNew = true;
+    const Changed first = *store::created(u"a1"_s, change, now);
+    QCOMPARE(toString(first.row.account.state), u"paused"_s); // though a grant came with it
+    QVERIFY(first.grant);
+
+    const AccountRow active = established();
+    QCOMPARE(toString(store::put(active, change, now)->row.account.state), u"active"_s); // not new
 }
 
 QTEST_GUILESS_MAIN(AccountChangeTest)
