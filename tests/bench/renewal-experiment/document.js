@@ -29,7 +29,7 @@ ratio to the mean.`,
   everybody behind them comes a little later than a week before.
 * fifty-per-hour renews 8,400 accounts in a week and has ten thousand: it can never keep them, in no scenario. What it
   loses in grants, a person has to mend with each user.
-* ours renews each watch about once a day, so that it makes more calls and five days of trouble cost no watch. The first
+* ours renews each watch about once a day, so that it makes more calls and has days left when trouble comes. The first
   expiries of one hour are spread over the day by the first renewal and stay spread.`,
 };
 
