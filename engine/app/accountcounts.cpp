@@ -7,8 +7,10 @@ namespace tidekeeper::app {
 
 QCoro::Task<Result<QJsonObject>> AccountCounts::read(qint64 nowMs, qint64 windowMs)
 {
-    if (m_kept && m_age.elapsed() < m_keptForMs)
-        co_return *m_kept;
+    if (m_kept && m_age.elapsed() < m_keptForMs) {
+        const QJsonObject kept = *m_kept; // a member itself would be moved out of, and be empty for the next
+        co_return kept;
+    }
     QElapsedTimer took;
     took.start();
     Result<QJsonObject> counted = co_await m_accounts.summary(nowMs, windowMs);
