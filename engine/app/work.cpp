@@ -221,9 +221,9 @@ renewal::Ports portsOf(Work &work)
         .random = [] { return QRandomGenerator::global()->generateDouble(); },
         .measure = [&work](const renewal::AttemptMeasure &attempt) { work.lookout.attempted(attempt); },
         .dayBudget = [&work](const QString &limiter) { return dayBudget(work.limiters.describe(limiter)); },
-        .quotas = [&work](const QString &limiter) { return quotasOf(work.limiters.describe(limiter)); },
         .grantHint = [&work](const QString &project,
                              const QString &client) { return work.lookout.grantHints().of(project, client); },
+        .quotas = [&work](const QString &limiter) { return quotasOf(work.limiters.describe(limiter)); },
     };
 }
 

@@ -47,10 +47,10 @@ struct Ports {
     std::function<void(const AttemptMeasure &)> measure = {}; ///< may be empty
     /// Units that a limiter's projects may use in a day, together; 0 = no budget is set. May be empty.
     std::function<qint64(const QString &limiter)> dayBudget = {};
-    /// What a limiter's projects may spend, by project. May be empty.
-    std::function<QMap<QString, core::ProjectQuota>(const QString &limiter)> quotas = {};
     /// As GrantHints::of(). May be empty.
     std::function<QString(const QString &project, const QString &client)> grantHint = {};
+    /// What a limiter's projects may spend, by project. May be empty.
+    std::function<QMap<QString, core::ProjectQuota>(const QString &limiter)> quotas = {};
 };
 
 } // namespace tidekeeper::renewal

@@ -51,7 +51,6 @@ private:
         clock,
         {{{QStringLiteral("default"), {QStringLiteral("mobile")}}, {QStringLiteral("second"), {}}}, windowMs},
         [this] { ++changes; }};
-    http::Audit m_audit{journal, clock};
     http::AccountStatesController m_states{m_router, accounts, m_audit,
                                            clock,    windowMs, [this] { ++changes; }};
     http::DevicesController m_devicesController{m_router, devices, sealing, clock};
