@@ -56,9 +56,14 @@ public:
         co_return true;
     }
 
-    QCoro::Task<Result<QList<store::Wave>>> currentWaves(qint64) override
+    QCoro::Task<Result<QList<store::Wave>>> currentWaves(qint64 confirmedAfterMs) override
     {
-        co_return QList<store::Wave>(waves);
+        QList<store::Wave> current;
+        for (const store::Wave &wave : std::as_const(waves)) {
+            if (wave.state == "open"_L1 || wave.endedAt > confirmedAfterMs)
+                current.append(wave);
+        }
+        co_return current;
     }
     QCoro::Task<Result<QList<store::Wave>>> allWaves(int) override { co_return QList<store::Wave>(waves); }
 
@@ -86,7 +91,20 @@ public:
     }
 
     QCoro::Task<Result<bool>> recover(qint64, QString, QString, qint64) override { co_return false; }
-    QCoro::Task<Result<store::Wave>> confirm(qint64, QString, qint64) override { co_return unavailable(); }
+    QCoro::Task<Result<store::Wave>> confirm(qint64 wave, QString actor, qint64 nowMs) override
+    {
+        for (store::Wave &each : waves) {
+            if (each.id != wave || each.state != "open"_L1)
+                continue;
+            each.state = u"confirmed"_s;
+            each.endedAt = nowMs;
+            each.endedBy = actor;
+            rows.removeIf(
+                [wave](const store::BreakerRow &row) { return row.scope == store::waveScope(wave); });
+            co_return store::Wave(each);
+        }
+        co_return fail(u"conflict"_s, u"There is no such open wave."_s);
+    }
 
     QList<store::BreakerRow> rows;
     QList<store::Wave> waves;

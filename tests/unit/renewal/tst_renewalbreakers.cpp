@@ -38,7 +38,9 @@ private Q_SLOTS:
     void waitersLookAgainAfterTheProbe();
     void oneFaultMendedTheNextOneFound();
     void topicFaultStopsTheProjectOnly();
+    void aThousandMeetTheTopicFault();
     void manyLostGrantsAtOnceAreHeld();
+    void confirmedLossesEndOneByOne();
     void fewLostGrantsAreRevocations();
     void troubleOfManyPausesTheProject();
     void theOtherEngineOpenedIt();
@@ -200,6 +202,27 @@ void TestRenewalBreakers::topicFaultStopsTheProjectOnly()
     QCOMPARE(world().provider.renewed.size(), 2);
 }
 
+void TestRenewalBreakers::aThousandMeetTheTopicFault()
+{
+    // googleapis/google-api-nodejs-client#3593, with a fleet: one alert, some probes, and no grant suffers.
+    for (int i = 0; i < 1'000; ++i)
+        world().store.add(accountRow(u"t%1"_s.arg(i), u"t%1@example.com"_s.arg(i), 0));
+    world().provider.usual = {
+        {u"outcome"_s, u"configuration"_s}, {u"scope"_s, u"project"_s}, {u"code"_s, u"topic_permission"_s}};
+    for (int minute = 0; minute < 60; ++minute) {
+        QCoro::waitFor(world().engine->scan());
+        world().work();
+        world().clock.advance(core::minuteMs);
+    }
+    QVERIFY2(world().provider.renewed.size() >= 3 && world().provider.renewed.size() <= 8,
+             qPrintable(QString::number(world().provider.renewed.size()))); // after 1, 3, 7, 15, 30 min …
+    QCOMPARE(world().events, QStringList{u"project.breaker_open"_s});
+    QCOMPARE(world().store.count(core::AccountState::Active), 1'001);
+    QCOMPARE(world().store.retired, 0);
+    for (const store::AccountRow &row : std::as_const(world().store.rows))
+        QCOMPARE(row.subscriptions.first().attempts, 0);
+}
+
 void TestRenewalBreakers::manyLostGrantsAtOnceAreHeld()
 {
     // xorbitsai/xagent#1988: after a rotation of the client's secret the old tokens give invalid_grant too.
@@ -227,6 +250,40 @@ void TestRenewalBreakers::manyLostGrantsAtOnceAreHeld()
     QVERIFY(world().engine->openBreakers().isEmpty());
     QCOMPARE(world().events.count(u"wave.opened"_s), 1);
     QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 9);
+}
+
+void TestRenewalBreakers::confirmedLossesEndOneByOne()
+{
+    const auto id = [](int i) { return u"w%1"_s.arg(i, 2, 10, QChar(u'0')); };
+    for (int i = 0; i < 20; ++i) {
+        world().store.add(accountRow(id(i), id(i) + u"@example.com"_s, 0));
+        world().tokenOf.insert(id(i), tl::unexpected(revoked()));
+    }
+    for (int i = 0; i < 20; ++i)
+        world().renew(id(i), true);
+    QCOMPARE(world().store.retired, 9); // before there was a suspicion
+    QCOMPARE(world().events.count(u"wave.opened"_s), 1);
+    const qint64 wave = world().incidents.waves.first().id;
+    QVERIFY(QCoro::waitFor(world().engine->incidents().confirm(wave, u"operator"_s)).has_value());
+
+    world().clock.advance(core::hourMs);
+    for (int i = 9; i < 20; ++i) {
+        QCOMPARE(world().renew(id(i), true).kind, queue::JobOutcome::Kind::Dead);
+        QCOMPARE(world().store.retired, i + 1);
+        QVERIFY(world().renew(id(i)).kind != queue::JobOutcome::Kind::Dead); // its one dead letter
+    }
+    QCOMPARE(world().store.count(core::AccountState::NeedsReauth), 20);
+    QCOMPARE(world().events.count(u"account.reauth_required"_s), 20);
+    QCOMPARE(world().events.count(u"wave.opened"_s), 1);
+    // A day later many losses at once are suspicious again.
+    world().clock.advance(core::dayMs);
+    world().engine->incidents().start(); // looks
+    for (int i = 30; i < 42; ++i) {
+        world().store.add(accountRow(id(i), id(i) + u"@example.com"_s, 0));
+        world().tokenOf.insert(id(i), tl::unexpected(revoked()));
+        world().renew(id(i), true);
+    }
+    QCOMPARE(world().events.count(u"wave.opened"_s), 2);
 }
 
 void TestRenewalBreakers::fewLostGrantsAreRevocations()
