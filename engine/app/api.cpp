@@ -45,7 +45,7 @@ http::PubsubController::Ports pubsubPorts(const config::PushConfig &config, oaut
         return work.pushProof.report(std::move(pushes));
     };
     ports.count = [&work](const QString &result) {
-        work.metrics.add(u"pubsub_pushes_total"_s, u"Pushes from Pub/Sub by what became of them."_s,
+        work.metrics.add(u"pubsub_pushes"_s, u"Pushes from Pub/Sub by what became of them."_s,
                          {{u"result"_s, result}}, 1);
     };
     ports.warn = [](const QString &sentence) { log::warning(u"pushes"_s, sentence); };

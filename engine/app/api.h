@@ -19,9 +19,9 @@
 #include "http/queuescontroller.h"
 #include "http/quotacontroller.h"
 #include "http/renewalcontroller.h"
+#include "http/schedulescontroller.h"
 #include "http/timelinecontroller.h"
 #include "http/wavescontroller.h"
-#include "http/schedulescontroller.h"
 
 namespace tidekeeper::app {
 
