@@ -30,6 +30,7 @@ class TestExplain : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void grantsThatEndEarly();
     void summary_data();
     void summary();
     void factsAreThere();
@@ -303,6 +304,17 @@ void TestExplain::whetherTheWatchDelivers()
     QCOMPARE(says(u"proven to deliver: the last push came at 2027-01-15 07:00:00 UTC."_s), 1);
     given.pushState = PushState::Silent;
     QCOMPARE(says(u"The watch is silent"_s), 1);
+}
+
+void TestExplain::grantsThatEndEarly()
+{
+    // insanum/gcalcli#628: whoever consents again must know that it lasts a week.
+    ExplainInput input;
+    input.nowMs = now;
+    input.grantHint = u"Its consent screen seems to be in testing."_s;
+    QVERIFY(!explain(input)["sentences"_L1].toArray().contains(input.grantHint));
+    input.account.state = AccountState::NeedsReauth;
+    QVERIFY(explain(input)["sentences"_L1].toArray().contains(input.grantHint));
 }
 
 QTEST_APPLESS_MAIN(TestExplain)
