@@ -14,6 +14,8 @@ build_packages=(
     libhiredis-dev libmicrohttpd-dev libspdlog-dev libfmt-dev prometheus-cpp-dev libtomlplusplus-dev
     libcli11-dev libexpected-dev libssl-dev rapidjson-dev libsystemd-dev redis-server
 )
+# The programs that run together; a user's build makes all.
+release_programs=(tidekeeperd tidekeeper tidekeeper-google-sim tidekeeper-demo gmail-quota watch-renewal)
 test_packages=(abigail-tools nodejs npm openssl curl jq postgresql procps prometheus python3 python3-redis systemd wrk)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -91,7 +93,7 @@ run_tests() {
     build ci
     say "Testing under AddressSanitizer and UndefinedBehaviorSanitizer"
     ctest --preset ci
-    build release
+    build release "${release_programs[@]}"
     say "Running the release programs together"
     tests/e2e/demo.sh build/release --accounts 50 --seconds 10
 }
