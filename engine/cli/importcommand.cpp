@@ -206,7 +206,7 @@ void addImport(CLI::App &accounts, Session &session)
     command
         ->add_option("--time-unit", options->unit,
                      "CSV: detect (ms, s, or ISO 8601 with its offset), ms, s, or utc (ISO 8601)")
-        ->transform(CLI::CheckedTransformer(units));
+        ->transform(CLI::CheckedTransformer(units).description("detect, ms, s or utc"));
     command->add_flag("--ignore-unknown", options->ignoreUnknown, "Passes over columns that are no fields");
     command->add_flag("--paused", options->paused,
                       "New accounts begin paused: nothing calls Google for them");
