@@ -188,9 +188,9 @@ QMap<QString, core::ProjectQuota> quotasOf(const QJsonObject &limiter)
     const QJsonObject projects = limiter["projects"_L1].toObject();
     for (auto it = projects.begin(); it != projects.end(); ++it) {
         const QJsonObject project = it->toObject();
-        quotas.insert(it.key(),
-                      {project["project_refill_per_minute"_L1].toInteger(),
-                       project["day_budget"_L1].toInteger()});
+        quotas.insert(
+            it.key(),
+            {project["project_refill_per_minute"_L1].toInteger(), project["day_budget"_L1].toInteger()});
     }
     return quotas;
 }

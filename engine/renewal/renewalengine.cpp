@@ -42,8 +42,9 @@ queue::JobSpec forcedSpec(const core::Subscription &row, bool takeOver = false)
 bool isOwnedElsewhere(const store::AccountRow &row)
 {
     const QString kind = toString(core::OutcomeKind::OwnedElsewhere);
-    return std::any_of(row.subscriptions.begin(), row.subscriptions.end(),
-                       [&](const core::Subscription &subscription) { return subscription.errorClass == kind; });
+    return std::any_of(
+        row.subscriptions.begin(), row.subscriptions.end(),
+        [&](const core::Subscription &subscription) { return subscription.errorClass == kind; });
 }
 
 bool isNew(const queue::EnqueueResult &result)
@@ -210,10 +211,10 @@ QCoro::Task<Result<>> RenewalEngine::makeActive(store::AccountRow row, bool take
     const core::AccountState state = row.account.state;
     const bool isForeign = state == core::AccountState::Parked && isOwnedElsewhere(row);
     if (state != core::AccountState::Active && !(isForeign && takeOver)) {
-        const QString remedy = isForeign
-            ? u"another environment holds its watch. End it there, or take it over: tidekeeper accounts renew "
-              "ID --take-over."_s
-            : u"make it active first."_s;
+        const QString remedy = isForeign ? u"another environment holds its watch. End it there, or take it "
+                                           u"over: tidekeeper accounts renew "
+                                           "ID --take-over."_s
+                                         : u"make it active first."_s;
         co_return fail(u"conflict"_s,
                        u"The account is %1, so it is not renewed: %2"_s.arg(toString(state), remedy),
                        {{u"state"_s, toString(state)}});

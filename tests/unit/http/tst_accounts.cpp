@@ -286,7 +286,8 @@ void AccountsTest::listFiltersAndPages()
     QCOMPARE(total(u"?q=A3"_s), 1);
     QCOMPARE(total(u"?q=kim%40example.com"_s), 5);
     QCOMPARE(total(u"?project=second"_s), 0);
-    QCOMPARE(total(u"?due=true"_s), 2); // the others have days to spare, and a target of their own in the first
+    QCOMPARE(total(u"?due=true"_s),
+             2); // the others have days to spare, and a target of their own in the first
     QCOMPARE(total(u"?due=false"_s), 5);
     const QJsonObject page = engine.call(Method::Get, u"?sort=-expires_at&limit=1"_s).json;
     QCOMPARE(page[u"accounts"_s][0][u"id"_s].toString(), u"a4"_s);

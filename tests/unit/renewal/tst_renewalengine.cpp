@@ -277,8 +277,7 @@ void TestRenewalEngine::renewNowForMany()
     world().start();
     addMany(1'203);
     world().store.rows[u"00007"_s].account.state = core::AccountState::Parked;
-    const Result<QStringList> begun =
-        QCoro::waitFor(world().engine->renewNow(world().store.rows.values()));
+    const Result<QStringList> begun = QCoro::waitFor(world().engine->renewNow(world().store.rows.values()));
     QVERIFY(begun.has_value());
     QCOMPARE(begun->size(), 1'202);
     QVERIFY(!begun->contains(u"00007"_s));
